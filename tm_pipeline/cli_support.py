@@ -1,0 +1,92 @@
+"""What the verbs of the command line share: options, the open database, checked arguments."""
+
+import getpass
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from tm_pipeline.domain.domains import Domain
+from tm_pipeline.domain.errors import UsageError
+from tm_pipeline.domain.jobs import JobStatus
+from tm_pipeline.domain.languages import canonical
+from tm_pipeline.services.context import Context
+from tm_pipeline.settings import Settings
+from tm_pipeline.store.engine import Database, open_database
+from tm_pipeline.wiring import application
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def json_option(command: F) -> F:
+    """``--json`` as ``as_json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command)
+
+
+def domain_option(command: F) -> F:
+    """``--domain``."""
+    return click.option("--domain", "-d", help="Only this domain.")(command)
+
+
+def locale_option(command: F) -> F:
+    """``--locale``."""
+    return click.option("--locale", "-l", help="Only this target language.")(command)
+
+
+def status_option(*default: JobStatus) -> Callable[[F], F]:
+    """``--status`` as ``states``, repeatable."""
+    choice = click.Choice([state.value for state in JobStatus], case_sensitive=False)
+    text = "Only jobs in this state; may be repeated."
+    return click.option(
+        "--status", "-s", "states", type=choice, multiple=True, default=default, show_default=True, help=text
+    )
+
+
+def selection_options(command: F) -> F:
+    """The filters and switches of the verbs that change many jobs."""
+    command = click.option("--id", "ids", type=int, multiple=True, help="Only this job; repeatable.")(command)
+    command = click.option("--reason", default="", help="Why; kept in the history.")(command)
+    command = click.option("--dry-run", is_flag=True, help="Only count.")(command)
+    return domain_option(locale_option(json_option(command)))
+
+
+@contextmanager
+def opened_database() -> Iterator[tuple[Settings, Database]]:
+    """The settings and the database alone, for verbs that must work before the schema is there."""
+    settings = Settings.from_env(os.environ)
+    settings.home.mkdir(parents=True, exist_ok=True)
+    db = open_database(settings.database_url.reveal())
+    try:
+        yield settings, db
+    finally:
+        db.dispose()
+
+
+@contextmanager
+def opened_context() -> Iterator[Context]:
+    """Everything that a verb needs, closed at its end."""
+    ctx = application(os.environ).context
+    try:
+        yield ctx
+    finally:
+        ctx.db.dispose()
+
+
+def chosen_domains(ctx: Context, name: str | None) -> list[Domain]:
+    """The domain ``name``, or all of them; raises ``UsageError`` for an unknown one."""
+    return [ctx.domain(name)] if name else list(ctx.registry.domains.values())
+
+
+def chosen_locale(ctx: Context, tag: str | None, domain: str | None) -> str | None:
+    """``tag`` as it is stored; raises ``UsageError`` where nothing is translated into it."""
+    known = sorted({target for found in chosen_domains(ctx, domain) for target in found.target_languages})
+    if tag is None or canonical(tag) in known:
+        return None if tag is None else canonical(tag)
+    raise UsageError(f"Nothing here is translated into {tag!r}. Target languages: {', '.join(known)}.")
+
+
+def actor() -> str:
+    """Who acts, for the history."""
+    return f"cli:{getpass.getuser()}"

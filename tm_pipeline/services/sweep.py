@@ -1,0 +1,54 @@
+"""The sweep: what a dead worker left behind (C38–C45, C55–C57; design §8)."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tm_pipeline.domain.jobs import Job, JobStatus
+from tm_pipeline.services.context import Context
+from tm_pipeline.store.calls import expire_calls
+from tm_pipeline.store.claims import sweep_expired
+from tm_pipeline.store.engine import Connection
+from tm_pipeline.store.events import Event, append_events
+from tm_pipeline.store.refreshes import mark_refresh
+
+SWEEP_ROWS = 200  # at most, oldest first (C38)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swept:
+    """The from→to matrix of expired leases, and the calls that became UNKNOWN."""
+
+    leases: Mapping[str, int]
+    unknown_calls: int
+
+
+def sweep(ctx: Context, *, limit: int = SWEEP_ROWS, actor: str = "sweep") -> Swept:
+    """Give back expired leases (an attempt is counted, so a job that kills its worker ends as FAILED) and
+    book calls whose worker died as possibly paid."""
+    moved = sweep_expired(ctx.db, max_retries=ctx.policy.max_retries, limit=limit)
+    unknown = ctx.db.run(lambda conn: expire_calls(conn, limit=limit))
+
+    def record(conn: Connection) -> None:
+        ended = sorted({job.group for job, status in moved if status is JobStatus.FAILED})
+        mark_refresh(conn, ended, reason="sweep")
+        append_events(conn, [_event(job, status, actor) for job, status in moved])
+
+    if moved:
+        ctx.db.run(record)
+    matrix = Counter(f"{JobStatus.RUNNING.value}→{status.value}" for _, status in moved)
+    return Swept(leases=dict(matrix), unknown_calls=len(unknown))
+
+
+def _event(job: Job, status: JobStatus, actor: str) -> Event:
+    return Event(
+        group=job.group,
+        field_key=job.field_key,
+        job_id=job.id,
+        event="lease_expired",
+        from_status=JobStatus.RUNNING,
+        to_status=status,
+        actor=actor,
+        run_id=None,
+        reason="the worker stopped renewing its lease",
+    )
