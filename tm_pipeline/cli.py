@@ -4,13 +4,13 @@ Exit codes: 0 done; 1 a check or some items failed; 2 wrong usage; 3 configurati
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
 import click
 
-from tm_pipeline.cli_output import emit, lines, print_jobs, print_providers, print_status, table
+from tm_pipeline.cli_output import emit, lines, print_demo, print_jobs, print_providers, print_status, table
 from tm_pipeline.cli_support import (
     actor,
     chosen_domains,
@@ -20,6 +20,7 @@ from tm_pipeline.cli_support import (
     locale_option,
     opened_context,
     opened_database,
+    operate_on_jobs,
     selection_options,
     status_option,
 )
@@ -31,7 +32,7 @@ from tm_pipeline.domain.errors import (
 )
 from tm_pipeline.domain.jobs import JobStatus
 from tm_pipeline.services import operate
-from tm_pipeline.services.demo import run_demo
+from tm_pipeline.services.demo import demo_environment, run_demo
 from tm_pipeline.services.intake import fold_requests, scan
 from tm_pipeline.services.materialise import materialise_due, request_rebuild
 from tm_pipeline.services.read import read
@@ -108,7 +109,13 @@ def doctor_verb(as_json: bool) -> int:
 @verbs.command("demo")
 def demo_verb() -> int:
     """Translate the sample product with real Dagster runs, in the home folder, at no cost."""
-    return run_demo(os.environ, say=click.echo)
+    env = demo_environment(os.environ)
+    with opened_database(env) as (settings, db):
+        migrate(db, with_sample=True)
+    with opened_context(env) as ctx:
+        shown = run_demo(ctx, env=env, home=settings.home, say=click.echo)
+    print_demo(shown, settings.home)
+    return 0
 
 
 @verbs.command("scan")
@@ -200,7 +207,7 @@ def jobs_verb(
         jobs = list_jobs(
             ctx,
             statuses=[JobStatus(state) for state in states] or None,
-            resource_type=domain and ctx.domain(domain).resource_type,
+            resource_type=domain,
             target_language=chosen_locale(ctx, locale, domain),
             limit=limit,
         )
@@ -213,7 +220,7 @@ def jobs_verb(
 @selection_options
 def retry_verb(**options: Any) -> int:
     """Start stopped jobs again, with all their attempts."""
-    return _operate(operate.retry, "start again", options)
+    return operate_on_jobs(operate.retry, "start again", options)
 
 
 @verbs.command("cancel")
@@ -221,25 +228,7 @@ def retry_verb(**options: Any) -> int:
 @selection_options
 def cancel_verb(**options: Any) -> int:
     """Stop jobs; a scan does not bring them back, a request does."""
-    return _operate(operate.cancel, "stop", options)
-
-
-def _operate(action: Callable[..., int], word: str, options: dict[str, Any]) -> int:
-    with opened_context() as ctx:
-        count = action(
-            ctx,
-            statuses=[JobStatus(state) for state in options["states"]],
-            resource_type=options["domain"] and ctx.domain(options["domain"]).resource_type,
-            target_language=chosen_locale(ctx, options["locale"], options["domain"]),
-            ids=options["ids"] or None,
-            dry_run=options["dry_run"],
-            actor=actor(),
-            reason=options["reason"] or f"{word} from the command line",
-        )
-    done = "would" if options["dry_run"] else "did"
-    text = f"{count} jobs {done} {word}."
-    emit({"jobs": count, "dry_run": options["dry_run"]}, options["as_json"], text)
-    return 0
+    return operate_on_jobs(operate.cancel, "stop", options)
 
 
 @verbs.command("materialize")
@@ -252,7 +241,7 @@ def materialize_verb(domain: str, locale: str | None, ids: tuple[int, ...], as_j
     with opened_context() as ctx:
         target = chosen_locale(ctx, locale, domain)
         locales = [target] if target else None
-        request_rebuild(ctx, domain, locales=locales, ids=ids or None)
+        request_rebuild(ctx, resource_type=domain, locales=locales, ids=ids or None)
         done = materialise_due(ctx, resource_type=domain, locales=locales, ids=ids or None)
     counts = f"{done.written} written, {done.removed} removed, {done.waiting} wait for translations"
     failed = [f"{key}: {message}" for key, message in done.failed]
@@ -305,13 +294,12 @@ def check_verb(as_json: bool) -> int:
 def provider_verb(action: str, name: str | None, reason: str, as_json: bool) -> int:
     """List the providers, or stop and resume paying one."""
     with opened_context() as ctx:
-        if action != "list":
-            if name not in ctx.engines.provider_names():
-                raise UsageError(f"Name one of these providers: {', '.join(ctx.engines.provider_names())}.")
-            if action == "pause":
-                operate.pause_provider(ctx, name, actor=actor(), reason=reason or "paused by an operator")
-            else:
-                operate.resume_provider(ctx, name, actor=actor(), reason=reason)
+        if action != "list" and name is None:
+            raise UsageError(f"Name one of these providers: {', '.join(ctx.engines.provider_names())}.")
+        if action == "pause":
+            operate.pause_provider(ctx, name, actor=actor(), reason=reason or "paused by an operator")
+        elif action == "resume":
+            operate.resume_provider(ctx, name, actor=actor())
         states = status(ctx)["providers"]
     emit(states, as_json, lambda out: print_providers(out, states))
     return 0

@@ -12,6 +12,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from tm_pipeline.services.demo import DemoReport
+
 Renderable = str | Table | Callable[[Console], None]
 
 CELL_CHARACTERS = 60  # longer texts are cut in tables, never in JSON
@@ -49,11 +51,7 @@ def plain(value: object) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(item) for item in value]
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, Path):
-        return str(value)
-    return value
+    return str(value) if isinstance(value, (date, Path)) else value
 
 
 def short(value: object, limit: int = CELL_CHARACTERS) -> str:
@@ -128,3 +126,31 @@ def print_jobs(out: Console, jobs: Sequence[Mapping[str, Any]]) -> None:
         for job in jobs
     ]
     out.print(table(f"{len(rows)} jobs", ("id", "field", "pair", "status", "tries", "source", "why"), rows))
+
+
+def print_demo(report: DemoReport, home: Path) -> None:
+    """The end of `make demo`: texts, saved calls, where to look and what to try."""
+    out = console()
+    for resource_type in dict.fromkeys(shown.resource_type for shown in report.shown):
+        part = [shown for shown in report.shown if shown.resource_type == resource_type]
+        languages = list(dict.fromkeys(language for shown in part for language in shown.translations))
+        rows = [
+            (s.field, s.source, *(s.translations.get(one, "(source)") for one in languages)) for s in part
+        ]
+        out.print(table(resource_type, ("field", "source", *languages), rows))
+    tool = ".venv/bin/tm-pipeline"
+    jobs = sum(report.status["jobs"].values())
+    units = report.status["memory_units"]
+    saved = f", {1 - units / jobs:.0%} saved" if jobs else ""
+    click.echo(
+        f"\n{jobs} texts to translate, {units} of them distinct: each distinct text was paid for once{saved}.\n"
+        f"Provider calls: {report.status['provider_calls']['done']} "
+        "(a text longer than the engine takes needs several).\n"
+        "The engine is `pseudo`: it marks and accents texts, it does not translate. README: use a real one.\n\n"
+        "Look at it:      make dev             (Dagster UI on the same data, http://127.0.0.1:3000)\n"
+        f"What is where:   {tool} status\n"
+        f"As a reader:     {tool} read content 4 en\n"
+        f"Pay nothing:     {tool} scan --full    (books nothing: all is in the memory)\n"
+        f"Change a text:   edit a row of `content` in {home / 'tm.db'}, then\n"
+        f"                 {tool} scan && {tool} tick"
+    )

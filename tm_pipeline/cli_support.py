@@ -2,16 +2,18 @@
 
 import getpass
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
 
+from tm_pipeline.cli_output import emit
 from tm_pipeline.domain.domains import Domain
 from tm_pipeline.domain.errors import UsageError
 from tm_pipeline.domain.jobs import JobStatus
 from tm_pipeline.domain.languages import canonical
+from tm_pipeline.services import operate
 from tm_pipeline.services.context import Context
 from tm_pipeline.settings import Settings
 from tm_pipeline.store.engine import Database, open_database
@@ -53,9 +55,9 @@ def selection_options(command: F) -> F:
 
 
 @contextmanager
-def opened_database() -> Iterator[tuple[Settings, Database]]:
+def opened_database(env: Mapping[str, str] = os.environ) -> Iterator[tuple[Settings, Database]]:
     """The settings and the database alone, for verbs that must work before the schema is there."""
-    settings = Settings.from_env(os.environ)
+    settings = Settings.from_env(env)
     settings.home.mkdir(parents=True, exist_ok=True)
     db = open_database(settings.database_url.reveal())
     try:
@@ -65,9 +67,9 @@ def opened_database() -> Iterator[tuple[Settings, Database]]:
 
 
 @contextmanager
-def opened_context() -> Iterator[Context]:
+def opened_context(env: Mapping[str, str] = os.environ) -> Iterator[Context]:
     """Everything that a verb needs, closed at its end."""
-    ctx = application(os.environ).context
+    ctx = application(env).context
     try:
         yield ctx
     finally:
@@ -90,3 +92,20 @@ def chosen_locale(ctx: Context, tag: str | None, domain: str | None) -> str | No
 def actor() -> str:
     """Who acts, for the history."""
     return f"cli:{getpass.getuser()}"
+
+
+def operate_on_jobs(action: Callable[..., int], word: str, options: dict[str, Any]) -> int:
+    """Run ``action`` of services/operate on the jobs that ``selection_options`` chose."""
+    domain = options["domain"]
+    with opened_context() as ctx:
+        selection = operate.Selection(
+            statuses=[JobStatus(state.upper()) for state in options["states"]],
+            resource_type=ctx.domain(domain).resource_type if domain else None,
+            target_language=chosen_locale(ctx, options["locale"], domain),
+            ids=options["ids"] or None,
+        )
+        reason = options["reason"] or f"{word} from the command line"
+        count = action(ctx, selection, actor=actor(), reason=reason, dry_run=options["dry_run"])
+    said = f"{count} jobs would {word}." if options["dry_run"] else f"{count} jobs: {word}."
+    emit({"jobs": count, "dry_run": options["dry_run"]}, options["as_json"], said)
+    return 0

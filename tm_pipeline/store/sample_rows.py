@@ -8,9 +8,7 @@ from tm_pipeline.domain.domains import Domain
 from tm_pipeline.store.tables import source_table
 
 
-def add_missing_rows(
-    conn: Connection, domain: Domain, rows: Sequence[Mapping[str, str | int | None]]
-) -> int:
+def add_missing_rows(conn: Connection, domain: Domain, rows: Sequence[Mapping[str, str | int | None]]) -> int:
     """Insert those ``rows`` (column → value) whose id is new; an edited row stays as it was edited.
 
     Returns how many were inserted.
