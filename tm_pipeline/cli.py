@@ -16,11 +16,13 @@ from tm_pipeline.cli_support import (
     chosen_domains,
     chosen_locale,
     domain_option,
+    findings,
     json_option,
     locale_option,
     opened_context,
     opened_database,
     operate_on_jobs,
+    progress,
     selection_options,
     status_option,
 )
@@ -39,12 +41,9 @@ from tm_pipeline.services.read import read
 from tm_pipeline.services.status import list_jobs, status
 from tm_pipeline.services.sweep import sweep
 from tm_pipeline.services.tick import run_tick
-from tm_pipeline.store.doctor import examine
 from tm_pipeline.store.invariants import violations
 from tm_pipeline.store.migrate import migrate, pending
 from tm_pipeline.store.requests import append_request
-from tm_pipeline.store.sources import check_source
-from tm_pipeline.wiring import load_registry
 
 EXIT_SOME_FAILED = 1
 EXIT_USAGE = 2
@@ -93,13 +92,7 @@ def migrate_verb(check: bool, with_sample: bool, as_json: bool) -> int:
 def doctor_verb(as_json: bool) -> int:
     """Check server, schema and source tables; every finding says what to do."""
     with opened_database() as (settings, db):
-        found = [(check.ok, check.name, check.detail, check.remedy) for check in examine(db)]
-        with db.read() as conn:
-            for domain in load_registry(settings):
-                problems = "; ".join(check_source(conn, domain))
-                detail = problems or f"table {domain.source.table} fits"
-                remedy = "create the table or correct the domain" if problems else ""
-                found.append((not problems, f"source of {domain.resource_type}", detail, remedy))
+        found = findings(settings, db)
     data = [dict(zip(("ok", "name", "detail", "remedy"), check, strict=True)) for check in found]
     rows = [("ok" if ok else "WRONG", *rest) for ok, *rest in found]
     emit(data, as_json, table("Health", ("", "check", "found", "what to do"), rows))
@@ -125,7 +118,7 @@ def demo_verb() -> int:
 def scan_verb(domain: str | None, full: bool, as_json: bool) -> int:
     """Find new and changed texts in the source tables and book what the memory lacks."""
     with opened_context() as ctx:
-        found = [scan(ctx, each, full=full) for each in chosen_domains(ctx, domain)]
+        found = [scan(ctx, each, full=full, on_page=progress(each)) for each in chosen_domains(ctx, domain)]
     rows = [
         (
             each.domain,
@@ -170,7 +163,9 @@ def request_verb(resource_type: str, resource_id: int, locale: str | None, as_js
 
 
 @verbs.command("tick")
-@click.option("--groups", type=click.IntRange(min=1), default=5, show_default=True, help="At most so many.")
+@click.option(
+    "--groups", type=click.IntRange(min=1), default=5, envvar="TM_GROUPS_PER_TICK", help="At most so many."
+)
 @click.option("--seconds", type=click.FloatRange(min=0), help="Take no new group after this time.")
 @click.option("--drain", is_flag=True, help="Go on until nothing is due.")
 @json_option

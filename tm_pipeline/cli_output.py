@@ -143,10 +143,10 @@ def print_demo(report: DemoReport, home: Path) -> None:
     units = report.status["memory_units"]
     saved = f", {1 - units / jobs:.0%} saved" if jobs else ""
     click.echo(
-        f"\n{jobs} texts to translate, {units} of them distinct: each distinct text was paid for once{saved}.\n"
+        f"\n{jobs} texts to translate, {units} of them distinct: each of these was paid for once{saved}.\n"
         f"Provider calls: {report.status['provider_calls']['done']} "
         "(a text longer than the engine takes needs several).\n"
-        "The engine is `pseudo`: it marks and accents texts, it does not translate. README: use a real one.\n\n"
+        "The engine is `pseudo`: it marks and accents texts. README: how to use a real one.\n\n"
         "Look at it:      make dev             (Dagster UI on the same data, http://127.0.0.1:3000)\n"
         f"What is where:   {tool} status\n"
         f"As a reader:     {tool} read content 4 en\n"

@@ -2,6 +2,7 @@
 
 import getpass
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -10,14 +11,16 @@ import click
 
 from tm_pipeline.cli_output import emit
 from tm_pipeline.domain.domains import Domain
-from tm_pipeline.domain.errors import UsageError
+from tm_pipeline.domain.errors import ConfigurationError, UsageError
 from tm_pipeline.domain.jobs import JobStatus
 from tm_pipeline.domain.languages import canonical
 from tm_pipeline.services import operate
 from tm_pipeline.services.context import Context
 from tm_pipeline.settings import Settings
+from tm_pipeline.store.doctor import examine
 from tm_pipeline.store.engine import Database, open_database
-from tm_pipeline.wiring import application
+from tm_pipeline.store.sources import check_source
+from tm_pipeline.wiring import application, load_registry
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,7 +61,12 @@ def selection_options(command: F) -> F:
 def opened_database(env: Mapping[str, str] = os.environ) -> Iterator[tuple[Settings, Database]]:
     """The settings and the database alone, for verbs that must work before the schema is there."""
     settings = Settings.from_env(env)
-    settings.home.mkdir(parents=True, exist_ok=True)
+    try:
+        settings.home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"TM_HOME {settings.home} cannot be made ({error.strerror}): name another folder."
+        ) from error
     db = open_database(settings.database_url.reveal())
     try:
         yield settings, db
@@ -109,3 +117,22 @@ def operate_on_jobs(action: Callable[..., int], word: str, options: dict[str, An
     said = f"{count} jobs would {word}." if options["dry_run"] else f"{count} jobs: {word}."
     emit({"jobs": count, "dry_run": options["dry_run"]}, options["as_json"], said)
     return 0
+
+
+def findings(settings: Settings, db: Database) -> list[tuple[bool, str, str, str]]:
+    """Whether it is well, name, detail and remedy: of the server, the schema and every source table."""
+    found = [(check.ok, check.name, check.detail, check.remedy) for check in examine(db)]
+    with db.read() as conn:
+        for domain in load_registry(settings):
+            problems = "; ".join(check_source(conn, domain))
+            detail = problems or f"table {domain.source.table} fits"
+            remedy = "create what is missing, or correct the domain" if problems else ""
+            found.append((not problems, f"source of {domain.resource_type}", detail, remedy))
+    return found
+
+
+def progress(domain: Domain) -> Callable[[int], None] | None:
+    """Counts rows on a terminal's standard error; None where nobody looks."""
+    if not sys.stderr.isatty():
+        return None
+    return lambda rows: click.echo(f"\r{domain.resource_type}: {rows} rows", nl=False, err=True)
