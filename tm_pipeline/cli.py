@@ -120,15 +120,9 @@ def scan_verb(domain: str | None, full: bool, as_json: bool) -> int:
     with opened_context() as ctx:
         found = [scan(ctx, each, full=full, on_page=progress(each)) for each in chosen_domains(ctx, domain)]
     rows = [
-        (
-            each.domain,
-            each.rows,
-            each.withdrawn,
-            each.reserved.segments,
-            each.reserved.hits,
-            each.reserved.booked,
-        )
-        for each in found
+        (one.resource_type, one.rows, one.withdrawn, booked.segments, booked.hits, booked.booked)
+        for one in found
+        for booked in [one.reserved]
     ]
     columns = ("domain", "rows", "withdrawn", "texts", "from memory", "booked")
     emit(found, as_json, table("Scanned", columns, rows))
@@ -173,7 +167,7 @@ def tick_verb(groups: int, seconds: float | None, drain: bool, as_json: bool) ->
     """Do one tick without Dagster: intake, translation and read models."""
     with opened_context() as ctx:
         run_id = f"{os.uname().nodename}:{os.getpid()}:{uuid4().hex}"
-        summary = run_tick(ctx, groups=groups, seconds=seconds, drain=drain, run_id=run_id).as_dict()
+        summary: Any = run_tick(ctx, groups=groups, seconds=seconds, drain=drain, run_id=run_id).as_dict()
     emit(summary, as_json, table("Tick", ("", ""), summary.items()))
     return EXIT_SOME_FAILED if summary["jobs"].get(JobStatus.FAILED.value) else 0
 
@@ -183,7 +177,7 @@ def tick_verb(groups: int, seconds: float | None, drain: bool, as_json: bool) ->
 def status_verb(as_json: bool) -> int:
     """Show the queue, the calls, the memory and the read models."""
     with opened_context() as ctx:
-        data = status(ctx)
+        data: Any = status(ctx)
     emit(data, as_json, lambda out: print_status(out, data))
     return 0
 
@@ -289,12 +283,12 @@ def check_verb(as_json: bool) -> int:
 def provider_verb(action: str, name: str | None, reason: str, as_json: bool) -> int:
     """List the providers, or stop and resume paying one."""
     with opened_context() as ctx:
-        if action != "list" and name is None:
+        if name is None and action != "list":
             raise UsageError(f"Name one of these providers: {', '.join(ctx.engines.provider_names())}.")
-        if action == "pause":
+        if name and action == "pause":
             operate.pause_provider(ctx, name, actor=actor(), reason=reason or "paused by an operator")
-        elif action == "resume":
+        elif name and action == "resume":
             operate.resume_provider(ctx, name, actor=actor())
-        states = status(ctx)["providers"]
+        states: Any = status(ctx)["providers"]
     emit(states, as_json, lambda out: print_providers(out, states))
     return 0

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def add_sample_rows(ctx: Context) -> int:
     for resource_type in dict.fromkeys(row.resource_type for row in sample_rows()):
         domain = ctx.domain(resource_type)
         rows = [_columns(ctx, row) for row in sample_rows() if row.resource_type == resource_type]
-        added += ctx.db.run(lambda conn, d=domain, r=rows: add_missing_rows(conn, d, r))
+        added += ctx.db.run(partial(add_missing_rows, domain=domain, rows=rows))
     return added
 
 
@@ -101,7 +102,8 @@ class DagsterRuns:
         config = self._home / "demo-run.json"
         config.write_text(json.dumps({"ops": {"claim_groups": {"config": {"max_groups": GROUPS_A_RUN}}}}))
         for _ in range(MOST_RUNS):
-            due = status(self._ctx)["groups"]["due"]
+            numbers: Any = status(self._ctx)
+            due = numbers["groups"]["due"]
             if not due:
                 return
             title = f"Run translate_due_groups: {due} groups are due"

@@ -170,8 +170,8 @@ def test_jobs_are_filtered_and_carry_what_an_operator_needs(
     assert {job["target_language"] for job in jobs} == {"ja"}
     assert set(jobs[0]) >= {
         "id", "resource_type", "resource_id", "field_key", "source_language", "target_language",
-        "source_text", "status", "provider", "retry_count", "error_kind", "last_error_message", "next_retry_at",
-        "created_at", "updated_at",
+        "source_text", "status", "provider", "retry_count", "error_kind", "last_error_message",
+        "next_retry_at", "created_at", "updated_at",
     }  # fmt: skip
     assert run_json(capsys, "jobs", "--status", "failed") == []
 
