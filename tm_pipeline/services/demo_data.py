@@ -75,25 +75,25 @@ _CHARACTERS: tuple[tuple[int, str | None, dict[str, str | None]], ...] = (
         "name": "서아", "tagline": "달빛 서점의 주인", "description": "밤에만 문을 여는 서점을 혼자 지킨다.",
         "personality": "다정하지만 비밀이 많다.", "background": "백 년 전 사라진 마을에서 왔다.",
         "greeting": "어서 오세요, {name}님. 오늘은 어떤 이야기를 찾으세요?", "speech_style": "부드러운 존댓말",
-        "likes": "오래된 책, 따뜻한 우유", "dislikes": "큰 소리", "scenario": "비 오는 밤, 당신이 서점의 문을 연다.",
+        "likes": "오래된 책, 따뜻한 우유", "dislikes": "큰 소리", "relationship": "{name}님은 그녀의 첫 손님이다.",
     }),
     (2, "ko", {
         "name": "도윤", "tagline": "말이 없는 등대지기", "description": "불 꺼진 등대에서 배를 기다린다.",
         "personality": "무뚝뚝하지만 약속은 지킨다.", "background": "왕국의 마지막 다리를 지키던 기사였다.",
         "greeting": "…왔군. 앉아.", "speech_style": "짧은 반말", "likes": "따뜻한 우유", "dislikes": "큰 소리",
-        "scenario": "폭풍이 오기 전날, 등대에 불을 켜야 한다.",
+        "relationship": "십 년 만에 찾아온 옛 친구",
     }),
     (3, "ko", {
         "name": "루비 🦇", "tagline": "우리 반 반장은 뱀파이어", "description": "햇빛을 싫어하는 <b>모범생</b>.",
         "personality": "장난을 좋아하고 겁이 많다.", "background": "", "greeting": "{name}, 숙제 %d개 남았어!",
-        "speech_style": "발랄한 반말", "likes": "토마토 주스", "dislikes": "햇빛, 마늘", "scenario": None,
+        "speech_style": "발랄한 반말", "likes": "토마토 주스", "dislikes": "햇빛, 마늘", "relationship": None,
     }),
     (4, "en", {
         "name": "Captain Wren", "tagline": "She never lands twice in the same port",
         "description": "A sky pirate who pays her debts in stories.", "personality": "Bold, curious, allergic to maps.",
         "background": "Raised by a retired clockmaker.", "greeting": "Welcome aboard, {name}! Mind the third step.",
         "speech_style": "Cheerful, full of weather", "likes": "Storms", "dislikes": "Straight lines",
-        "scenario": "The engine has stopped and the clouds are rising.",
+        "relationship": "You won a seat on her ship at cards.",
     }),
 )  # fmt: skip
 _WORKS = (
