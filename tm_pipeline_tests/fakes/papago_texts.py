@@ -1,0 +1,43 @@
+"""Texts of the fake engine: different for each text and language, placeholders kept, no Hangul left."""
+
+from tm_pipeline.domain.placeholders import find_spans
+
+# The first letter of a code must not make a format of a percent sign before it.
+_FIRST, _OTHERS = "bkmvwy", "abcdefghijklmnopqrstuvwxyz"
+
+
+def translated(text: str, target: str, *, honorific: bool = False) -> str:
+    """Spell each letter beyond Latin in four of Latin, one to one, behind a mark of the language."""
+    parts, end = [], 0
+    for span in find_spans(text):
+        parts += [_spelled(text[end : span.start]), span.text]
+        end = span.end
+    mark = f"({target}, polite)" if honorific else f"({target})"
+    return f"{mark} {''.join([*parts, _spelled(text[end:])])}"
+
+
+def detected(text: str) -> str:
+    """The code that the detection gives: by script, ``unk`` without letters."""
+    letters = [char for char in text if char.isalpha()]
+    ranges = (
+        ("ja", "\u3040", "\u30ff"),
+        ("ko", "\uac00", "\ud7a3"),
+        ("th", "\u0e00", "\u0e7f"),
+        ("zh-CN", "一", "鿿"),
+    )
+    for code, low, high in ranges:
+        if any(low <= char <= high for char in letters):
+            return code
+    return "en" if letters else "unk"
+
+
+def _spelled(text: str) -> str:
+    return "".join(_code(char) if char.isalpha() and char > "\u02ff" else char for char in text)
+
+
+def _code(char: str) -> str:
+    number, letters = ord(char), ""
+    for _ in range(3):
+        number, digit = divmod(number, len(_OTHERS))
+        letters = _OTHERS[digit] + letters
+    return _FIRST[number % len(_FIRST)] + letters
