@@ -32,7 +32,7 @@ demo: $(STAMP) ## translate a sample product from end to end, then print what ha
 	@$(BIN)/tm-pipeline demo
 
 dev: $(STAMP) ## open the Dagster UI on the home that `make demo` filled
-	@$(BIN)/tm-pipeline migrate --with-sample
+	@$(BIN)/tm-pipeline migrate $(if $(TM_DATABASE_URL),,--with-sample)
 	@mkdir -p $(TM_HOME)/dagster && cp dagster.yaml $(TM_HOME)/dagster/dagster.yaml
 	@echo "Open http://127.0.0.1:$${TM_UI_PORT:-3000} (stop with Ctrl-C)"
 	@DAGSTER_HOME=$(TM_HOME)/dagster TM_AUTOMATION=$${TM_AUTOMATION:-on} \

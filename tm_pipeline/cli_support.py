@@ -19,6 +19,7 @@ from tm_pipeline.services.context import Context
 from tm_pipeline.settings import Settings
 from tm_pipeline.store.doctor import examine
 from tm_pipeline.store.engine import Database, open_database
+from tm_pipeline.store.migrate import require_current
 from tm_pipeline.store.sources import check_source
 from tm_pipeline.wiring import application, load_registry
 
@@ -76,9 +77,10 @@ def opened_database(env: Mapping[str, str] = os.environ) -> Iterator[tuple[Setti
 
 @contextmanager
 def opened_context(env: Mapping[str, str] = os.environ) -> Iterator[Context]:
-    """Everything that a verb needs, closed at its end."""
+    """Everything that a verb needs, closed at its end; raises ``SchemaError`` where the schema is not ours."""
     ctx = application(env).context
     try:
+        require_current(ctx.db)
         yield ctx
     finally:
         ctx.db.dispose()
