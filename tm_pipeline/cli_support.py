@@ -66,7 +66,7 @@ def opened_database(env: Mapping[str, str] = os.environ) -> Iterator[tuple[Setti
         settings.home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigurationError(
-            f"TM_HOME {settings.home} cannot be made ({error.strerror}): name another folder."
+            f"TM_HOME {settings.home} cannot be made ({error.strerror}): name another."
         ) from error
     db = open_database(settings.database_url.reveal())
     try:
