@@ -4,6 +4,7 @@ The deadline bounds every read and write of the connection, so that a body or a 
 byte cannot outlast it; only the name look-up before a connection is bounded by the system's resolver instead.
 """
 
+import re
 import ssl
 import threading
 import time
@@ -30,6 +31,7 @@ MAX_REPLY_BYTES = 1 << 20
 KEEP_ALIVE_SECONDS = 5.0  # shorter than any gateway's, so that no request meets a connection just closed
 MAX_CONNECTIONS = 32
 
+_MEDIA_TYPE = re.compile(r"[a-z]{1,20}/[a-z.+-]{1,30}")
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _UNUSABLE_URL = (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL)
 _WINDOW_BITS = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
@@ -45,8 +47,8 @@ class HttpReply:
 
     def describe(self) -> str:
         """Status, type and size, for a message; never the body."""
-        kind = printable(self.headers.get("content-type") or "no content type", 60)
-        return f"HTTP {self.status} with {len(self.body)} bytes of {kind}"
+        kind = _MEDIA_TYPE.match(self.headers.get("content-type", "").lower())
+        return f"HTTP {self.status} with {len(self.body)} bytes of {kind[0] if kind else 'no known type'}"
 
 
 class _ReplyTooLargeError(Exception):
@@ -131,7 +133,7 @@ class HttpExchange:
                 may_have_been_billed=True,
             )
         return TransientProviderError(
-            f"{self._service}: the connection broke before the whole reply ({cause}); it may have been billed.",
+            f"{self._service}: the connection broke before the reply was whole ({cause}); it may be billed.",
             may_have_been_billed=True,
         )
 
@@ -142,7 +144,7 @@ def checked_base_url(base_url: str) -> str:
         url = httpx.URL(base_url.strip())
     except httpx.InvalidURL:
         url = httpx.URL()
-    plain = not (url.userinfo or url.query or url.fragment)
+    plain = not (url.userinfo or url.query or url.fragment or set(base_url.strip()) & set(" \t\r\n\\"))
     if url.scheme not in ("http", "https") or not url.host or not plain:
         # The address itself stays out of the message: what is wrong with it may be a password inside.
         raise ConfigurationError(

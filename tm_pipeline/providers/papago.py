@@ -61,7 +61,7 @@ class _PapagoApi:
         }
         if not all(value.isascii() and value.isprintable() and value for value in headers.values()):
             raise CredentialRejectedError(
-                "papago: the client id or secret is empty or has characters that no key has; nothing was sent."
+                "papago: the client id or secret is empty or has characters of no key; nothing was sent."
             )
         return self._http.post_form(path, form, headers)
 

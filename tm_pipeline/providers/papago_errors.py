@@ -1,5 +1,6 @@
 """What Papago's statuses and codes mean: three error shapes, and the pair (HTTP status, code) decides."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from tm_pipeline.domain.errors import (
     TransientProviderError,
     UnsupportedPairError,
 )
-from tm_pipeline.providers.http import HttpReply, printable
+from tm_pipeline.providers.http import HttpReply
 from tm_pipeline.providers.retry_after import retry_after_seconds
 
 SAME_LANGUAGE = "N2MT05"
@@ -69,6 +70,7 @@ _REMEDIES: Mapping[type[ProviderError], str] = {
     CredentialRejectedError: "check client id, secret and the application's permissions, then resume.",
     ProviderMisconfiguredError: "check the base URL and the glossary, then resume.",
 }
+_CODE = re.compile(r"[A-Z0-9]{1,8}")  # anything else is not shown: it is no code and may be anything
 _GATEWAY_TIMEOUT = 504  # the engine may have finished, and billed, behind a gateway that gave up
 
 
@@ -96,7 +98,7 @@ def error_body(parsed: object) -> ErrorBody:
 def error_of(reply: HttpReply, body: ErrorBody, *, service: str, said: str) -> ProviderError:
     """The error of a reply that is no result; ``said`` is the engine's message, safe to show."""
     kind = _kind(reply.status, body.code)
-    code = f", code {printable(body.code, 20)}" if body.code else ""
+    code = f", code {body.code}" if body.code and _CODE.fullmatch(body.code) else ""
     words = f": {said}" if said else ""
     remedy = f"; {_REMEDIES[kind]}" if kind in _REMEDIES else ""
     message = f"{service}: {reply.describe()}{code}{words}{remedy}"
