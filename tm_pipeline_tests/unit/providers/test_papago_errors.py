@@ -1,5 +1,7 @@
 """Every documented pair of status and code, in every error shape, and what is unknown."""
 
+import itertools
+
 import pytest
 
 from tm_pipeline.domain.errors import (
@@ -75,32 +77,19 @@ def failure(papago: PapagoProvider, fake: FakePapago, reply: ErrorReply | str) -
     return error
 
 
-@pytest.mark.parametrize("shape", ["ncp", "flat", "full"])
 @pytest.mark.parametrize(("status", "code", "expected"), DOCUMENTED + UNDOCUMENTED)
-def test_status_and_code_together_decide_what_an_error_means(
-    papago: PapagoProvider,
-    fake_papago: FakePapago,
-    status: int,
-    code: str,
-    expected: type[ProviderError],
-    shape: str,
-) -> None:
-    error = failure(papago, fake_papago, ErrorReply(status=status, code=code, shape=shape))
-    assert type(error) is expected
-    assert error.http_status == status
-    assert error.may_have_been_billed is (status == 504)
-    assert f"HTTP {status}" in str(error)
-    assert code in str(error)
-    assert fake_papago.ledger() == []
-
-
-@pytest.mark.parametrize(
-    ("status", "code", "expected"), [row for row in DOCUMENTED + UNDOCUMENTED if row[1].isdigit()]
-)
-def test_a_code_may_be_a_number(
+def test_status_and_code_together_decide_what_an_error_means_in_every_shape(
     papago: PapagoProvider, fake_papago: FakePapago, status: int, code: str, expected: type[ProviderError]
 ) -> None:
-    assert type(failure(papago, fake_papago, ErrorReply(status=status, code=int(code)))) is expected
+    codes: list[str | int] = [code, int(code)] if code.isdigit() and str(int(code)) == code else [code]
+    for shape, given in itertools.product(("ncp", "flat", "full"), codes):
+        error = failure(papago, fake_papago, ErrorReply(status=status, code=given, shape=shape))
+        assert type(error) is expected
+        assert error.http_status == status
+        assert error.may_have_been_billed is (status == 504)
+        assert f"HTTP {status}" in str(error)
+        assert f"code {code}" in str(error)
+    assert fake_papago.ledger() == []
 
 
 @pytest.mark.parametrize(
