@@ -77,7 +77,7 @@ def opened_database(env: Mapping[str, str] = os.environ) -> Iterator[tuple[Setti
 
 @contextmanager
 def opened_context(env: Mapping[str, str] = os.environ) -> Iterator[Context]:
-    """Everything that a verb needs, closed at its end; raises ``SchemaError`` where the schema is not ours."""
+    """Everything that a verb needs, closed at the end; raises ``SchemaError`` for another schema."""
     ctx = application(env).context
     try:
         require_current(ctx.db)

@@ -1,6 +1,6 @@
 """What a domain is: the declaration that makes a type of resource translatable (design §4)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -108,5 +108,5 @@ class DomainRegistry:
         """The domain of ``resource_type``, or None."""
         return self.domains.get(resource_type)
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[Domain]:
         return iter(self.domains.values())

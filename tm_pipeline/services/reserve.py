@@ -199,7 +199,9 @@ def _draft(need: Need, due_in_seconds: int) -> JobDraft:
 
 
 def _write(conn: Connection, domain: Domain, plan: _Plan, request_ids: Sequence[int]) -> None:
-    supersede_jobs(conn, [job.id for job in plan.obsolete])
+    # A job booked under another language is ended first, so that the booking starts it afresh.
+    relabelled = [job for job in plan.restarted if job.status in {JobStatus.PENDING, JobStatus.NEEDS_REVIEW}]
+    supersede_jobs(conn, [job.id for job in [*plan.obsolete, *relabelled]])
     upsert_jobs(conn, plan.drafts)
     mark_refresh(conn, plan.refreshes, reason="reserve")
     append_events(

@@ -1,0 +1,107 @@
+-- The sample product's source tables, for the demonstration, the tests and the first ten minutes.
+
+CREATE TABLE IF NOT EXISTS content (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    title VARCHAR(255) NULL,
+    detail MEDIUMTEXT NULL,
+    tags MEDIUMTEXT NULL,
+    language_code VARCHAR(35) NULL,
+    is_active INT NOT NULL DEFAULT 1,
+    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
+    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+    PRIMARY KEY (id),
+    KEY idx_content_updated_at (updated_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+CREATE TABLE IF NOT EXISTS series (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    title VARCHAR(255) NULL,
+    introduction MEDIUMTEXT NULL,
+    keywords MEDIUMTEXT NULL,
+    language_code VARCHAR(35) NULL,
+    is_active INT NOT NULL DEFAULT 1,
+    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
+    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+    PRIMARY KEY (id),
+    KEY idx_series_updated_at (updated_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+CREATE TABLE IF NOT EXISTS ai_character (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    name VARCHAR(255) NULL,
+    tagline VARCHAR(255) NULL,
+    description MEDIUMTEXT NULL,
+    personality MEDIUMTEXT NULL,
+    background MEDIUMTEXT NULL,
+    greeting MEDIUMTEXT NULL,
+    speech_style MEDIUMTEXT NULL,
+    likes MEDIUMTEXT NULL,
+    dislikes MEDIUMTEXT NULL,
+    relationship MEDIUMTEXT NULL,
+    language_code VARCHAR(35) NULL,
+    is_active INT NOT NULL DEFAULT 1,
+    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
+    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+    PRIMARY KEY (id),
+    KEY idx_ai_character_updated_at (updated_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+CREATE TABLE IF NOT EXISTS original_work (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    title VARCHAR(255) NULL,
+    description MEDIUMTEXT NULL,
+    author_note MEDIUMTEXT NULL,
+    language_code VARCHAR(35) NULL,
+    is_active INT NOT NULL DEFAULT 1,
+    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
+    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+    PRIMARY KEY (id),
+    KEY idx_original_work_updated_at (updated_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+CREATE TABLE IF NOT EXISTS category (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    name VARCHAR(255) NULL,
+    language_code VARCHAR(35) NULL,
+    is_active INT NOT NULL DEFAULT 1,
+    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
+    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+    PRIMARY KEY (id),
+    KEY idx_category_updated_at (updated_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+CREATE TABLE IF NOT EXISTS content_theme (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    name VARCHAR(255) NULL,
+    language_code VARCHAR(35) NULL,
+    is_active INT NOT NULL DEFAULT 1,
+    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
+    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+    PRIMARY KEY (id),
+    KEY idx_content_theme_updated_at (updated_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+CREATE TABLE IF NOT EXISTS series_genre (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    name VARCHAR(255) NULL,
+    language_code VARCHAR(35) NULL,
+    is_active INT NOT NULL DEFAULT 1,
+    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
+    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+    PRIMARY KEY (id),
+    KEY idx_series_genre_updated_at (updated_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+CREATE TABLE IF NOT EXISTS game_line (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    text MEDIUMTEXT NULL,
+    speaker VARCHAR(255) NULL,
+    scene VARCHAR(255) NULL,
+    note TEXT NULL,
+    language_code VARCHAR(35) NULL,
+    is_active INT NOT NULL DEFAULT 1,
+    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
+    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+    PRIMARY KEY (id),
+    KEY idx_game_line_updated_at (updated_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

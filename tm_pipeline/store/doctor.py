@@ -1,0 +1,99 @@
+"""Is this database fit for the pipeline? Each check with what was found and what to do."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, text
+
+from tm_pipeline.domain.domains import Domain
+from tm_pipeline.domain.errors import TmPipelineError
+from tm_pipeline.store.engine import Database
+from tm_pipeline.store.migrate import pending
+from tm_pipeline.store.sources import check_source
+
+MIN_MARIADB = (10, 6)
+MIN_MYSQL = (8, 0)
+MIN_PACKET_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One finding; ``remedy`` is empty where all is well."""
+
+    name: str
+    ok: bool
+    detail: str
+    remedy: str = ""
+
+
+def examine(db: Database, domains: Sequence[Domain] = ()) -> list[Check]:
+    """Run every check; raises only where the database cannot be reached at all."""
+    checks = [_schema(db)]
+    with db.read() as conn:
+        checks += [] if db.is_sqlite else _server(conn)
+    if checks[0].ok:
+        with db.read() as conn:
+            checks += [_due_column(conn)] if not db.is_sqlite else []
+            for domain in domains:
+                problems = check_source(conn, domain)
+                detail = "; ".join(problems) or "tables and columns are there"
+                remedy = "create the tables or correct the domains file" if problems else ""
+                checks.append(Check(name=f"domain {domain.resource_type}", ok=not problems, detail=detail, remedy=remedy))
+    checks.append(_writable(db))
+    return checks
+
+
+def _schema(db: Database) -> Check:
+    try:
+        missing = pending(db)
+    except TmPipelineError as error:
+        return Check(name="schema", ok=False, detail=str(error), remedy="see the message")
+    if missing:
+        return Check(name="schema", ok=False, detail=f"lacks {', '.join(missing)}", remedy="run tm-pipeline migrate")
+    return Check(name="schema", ok=True, detail="every migration is applied")
+
+
+def _server(conn: Connection) -> list[Check]:
+    row = conn.execute(
+        text(
+            "SELECT @@version AS version, @@sql_mode AS mode, @@session.time_zone AS zone, "
+            "@@character_set_database AS charset, @@max_allowed_packet AS packet, @@read_only AS read_only"
+        )
+    ).one()
+    numbers = [int(part) for part in re.findall(r"\d+", row.version)[:2]]
+    least = MIN_MARIADB if "mariadb" in row.version.lower() else MIN_MYSQL
+    wanted = ".".join(str(part) for part in least)
+    return [
+        _check("version", tuple(numbers) >= least, row.version, f"use MariaDB 10.6+ or MySQL 8 (at least {wanted})"),
+        _check("strict mode", "STRICT_TRANS_TABLES" in row.mode, row.mode, "allow the session to set sql_mode"),
+        _check("time zone", row.zone == "+00:00", row.zone, "allow the session to set time_zone"),
+        _check("character set", row.charset == "utf8mb4", row.charset, "ALTER DATABASE … CHARACTER SET utf8mb4"),
+        _check("packet size", int(row.packet) >= MIN_PACKET_BYTES, str(row.packet), "raise max_allowed_packet to 16M"),
+        _check("read only", not int(row.read_only), str(row.read_only), "point TM_DATABASE_URL at the primary"),
+    ]
+
+
+def _check(name: str, ok: bool, detail: str, remedy: str) -> Check:
+    return Check(name=name, ok=ok, detail=detail, remedy="" if ok else remedy)
+
+
+def _due_column(conn: Connection) -> Check:
+    """Old servers give the first TIMESTAMP column ON UPDATE silently, and every back-off vanishes."""
+    extra = conn.execute(
+        text(
+            "SELECT EXTRA FROM information_schema.columns WHERE table_schema = DATABASE() "
+            "AND table_name = 'translation_job' AND column_name = 'next_retry_at'"
+        )
+    ).scalar_one()
+    remedy = "create translation_job again with explicit_defaults_for_timestamp=ON"
+    return _check("next_retry_at", not extra, extra or "no automatic value", remedy)
+
+
+def _writable(db: Database) -> Check:
+    try:
+        with db.begin() as conn:
+            conn.execute(text("UPDATE schema_version SET version = version WHERE version < 0"))
+    except TmPipelineError as error:
+        return Check(name="writing", ok=False, detail=str(error), remedy="grant INSERT, UPDATE and DELETE; see sql/contract")
+    return Check(name="writing", ok=True, detail="a write transaction works")

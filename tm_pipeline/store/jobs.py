@@ -1,0 +1,251 @@
+"""Job rows outside of a claim: booked, superseded, cancelled, retried, listed (S33, S34, S101)."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, case, literal_column, select, update
+from sqlalchemy.dialects import mysql, sqlite
+
+from tm_pipeline.domain.errors import ErrorKind
+from tm_pipeline.domain.jobs import GroupKey, Job, JobDraft, JobStatus
+from tm_pipeline.store.clock import now_seconds, read_now
+from tm_pipeline.store.tables import translation_job as t
+
+IN_LIST = 500  # MariaDB changes its plan for lists over 1,000
+UPSERT_ROWS = 500
+
+COLUMNS = (
+    t.c.id,
+    t.c.resource_type,
+    t.c.resource_id,
+    t.c.target_language,
+    t.c.field_key,
+    t.c.source_hash,
+    t.c.source_text,
+    t.c.source_language,
+    t.c.status,
+    t.c.retry_count,
+    t.c.error_kind,
+    t.c.last_error_message,
+    t.c.engine_key,
+    t.c.next_retry_at,
+    t.c.created_at,
+    t.c.updated_at,
+)
+
+RESTARTABLE = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.SUPERSEDED, JobStatus.CANCELLED)
+UNFINISHED = (
+    JobStatus.PENDING,
+    JobStatus.RUNNING,
+    JobStatus.FAILED,
+    JobStatus.NEEDS_REVIEW,
+    JobStatus.NEEDS_CREDENTIAL,
+)
+
+
+def as_job(row: Row[Any]) -> Job:
+    """A job from a row of ``COLUMNS``."""
+    known = {kind.value for kind in ErrorKind}
+    return Job(
+        id=row.id,
+        group=GroupKey(
+            resource_type=row.resource_type, resource_id=row.resource_id, target_language=row.target_language
+        ),
+        field_key=row.field_key,
+        source_hash=row.source_hash,
+        source_text=row.source_text,
+        source_language=row.source_language,
+        status=JobStatus(row.status),
+        retry_count=row.retry_count,
+        error_kind=ErrorKind(row.error_kind) if row.error_kind in known else None,
+        last_error_message=row.last_error_message,
+        engine_key=row.engine_key,
+        next_retry_at=row.next_retry_at,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )
+
+
+def chunks(values: Sequence[Any], size: int = IN_LIST) -> list[Sequence[Any]]:
+    """``values`` in runs of at most ``size``."""
+    return [values[start : start + size] for start in range(0, len(values), size)]
+
+
+def jobs_of_resources(conn: Connection, resource_type: str, ids: Sequence[int]) -> list[Job]:
+    """Every job of the resources, finished ones included."""
+    found: list[Job] = []
+    for part in chunks(sorted(set(ids))):
+        statement = select(*COLUMNS).where(t.c.resource_type == resource_type, t.c.resource_id.in_(part))
+        found.extend(as_job(row) for row in conn.execute(statement))
+    return found
+
+
+def resource_ids_between(conn: Connection, resource_type: str, low: int, high: int | None) -> set[int]:
+    """Resources in the id range (low, high] that have unfinished jobs; ``high`` None is open."""
+    statement = select(t.c.resource_id).where(
+        t.c.resource_type == resource_type, t.c.resource_id > low, t.c.status.in_([s.value for s in UNFINISHED])
+    )
+    if high is not None:
+        statement = statement.where(t.c.resource_id <= high)
+    return {row[0] for row in conn.execute(statement.distinct())}
+
+
+def upsert_jobs(conn: Connection, drafts: Sequence[JobDraft]) -> None:
+    """Book drafts: new keys are inserted, finished ones start again, active ones stay as they are.
+
+    Keys are sorted, which is what keeps concurrent bookers from dead-locking.
+    """
+    if not drafts:
+        return
+    now = read_now(conn).replace(microsecond=0)
+    rows = sorted((_values(draft, now) for draft in drafts), key=_unique_key)
+    statement = _sqlite_upsert() if conn.dialect.name == "sqlite" else _mysql_upsert()
+    for part in chunks(rows, UPSERT_ROWS):
+        conn.execute(statement, list(part))
+
+
+def _values(draft: JobDraft, now: datetime) -> dict[str, Any]:
+    return {
+        "resource_type": draft.group.resource_type,
+        "resource_id": draft.group.resource_id,
+        "field_key": draft.field_key,
+        "source_hash": draft.source_hash,
+        "source_text": draft.source_text,
+        "source_language": draft.source_language,
+        "target_language": draft.group.target_language,
+        "status": draft.status.value,
+        "retry_count": 0,
+        "last_error_message": draft.message,
+        "error_kind": draft.error_kind.value if draft.error_kind else None,
+        "next_retry_at": now + timedelta(seconds=draft.due_in_seconds),
+    }
+
+
+def _unique_key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return (
+        row["resource_type"],
+        row["resource_id"],
+        row["field_key"],
+        row["target_language"],
+        row["source_hash"],
+    )
+
+
+RESET = (
+    "source_text",
+    "source_language",
+    "retry_count",
+    "last_error_message",
+    "error_kind",
+    "next_retry_at",
+    "status",  # last: MySQL evaluates SET from left to right, and every other column looks at the old status
+)
+# Literals, because a multi-row insert takes no bound parameters outside of its rows.
+_RESTARTS = t.c.status.in_([literal_column(f"'{status.value}'") for status in RESTARTABLE])
+
+
+def _mysql_upsert() -> Any:
+    statement = mysql.insert(t)
+    new = statement.inserted
+    return statement.on_duplicate_key_update([(name, case((_RESTARTS, new[name]), else_=t.c[name])) for name in RESET])
+
+
+def _sqlite_upsert() -> Any:
+    statement = sqlite.insert(t)
+    key = ["resource_type", "resource_id", "field_key", "target_language", "source_hash"]
+    new = statement.excluded
+    return statement.on_conflict_do_update(
+        index_elements=key, set_={name: new[name] for name in RESET}, where=_RESTARTS
+    )
+
+
+def supersede_jobs(conn: Connection, ids: Sequence[int]) -> None:
+    """Waiting and stopped jobs become SUPERSEDED; a running one goes on, its text is paid for."""
+    waiting = [status.value for status in UNFINISHED if status is not JobStatus.RUNNING]
+    for part in chunks(sorted(ids)):
+        conn.execute(
+            update(t).where(t.c.id.in_(part), by_status(conn, waiting)).values(status=JobStatus.SUPERSEDED.value)
+        )
+
+
+def cancel_jobs(conn: Connection, ids: Sequence[int], *, error_kind: ErrorKind, message: str) -> int:
+    """Unfinished jobs become CANCELLED, running ones too: their worker finds its fence gone."""
+    count = 0
+    for part in chunks(sorted(ids)):
+        statement = (
+            update(t)
+            .where(t.c.id.in_(part), by_status(conn, [status.value for status in UNFINISHED]))
+            .values(
+                status=JobStatus.CANCELLED.value,
+                error_kind=error_kind.value,
+                last_error_message=message,
+                claim_token=None,
+                claimed_by=None,
+                lease_expires_at=None,
+            )
+        )
+        count += conn.execute(statement).rowcount
+    return count
+
+
+def by_status(conn: Connection, statuses: Sequence[str]) -> Any:
+    """A status condition beside ``id IN (…)``; the unary plus keeps SQLite from scanning its status index."""
+    column = literal_column("+translation_job.status") if conn.dialect.name == "sqlite" else t.c.status
+    return column.in_(list(statuses))
+
+
+def _filtered(
+    statuses: Sequence[JobStatus] | None, resource_type: str | None, target_language: str | None
+) -> Select[Any]:
+    statement = select(*COLUMNS).order_by(t.c.id)
+    if statuses is not None:
+        statement = statement.where(t.c.status.in_([JobStatus(status).value for status in statuses]))
+    if resource_type is not None:
+        statement = statement.where(t.c.resource_type == resource_type)
+    if target_language is not None:
+        statement = statement.where(t.c.target_language == target_language)
+    return statement
+
+
+def list_jobs(
+    conn: Connection,
+    *,
+    statuses: Sequence[JobStatus] | None = None,
+    resource_type: str | None = None,
+    target_language: str | None = None,
+    limit: int = 100,
+    after_id: int = 0,
+) -> list[Job]:
+    """Jobs in id order after ``after_id``."""
+    statement = _filtered(statuses, resource_type, target_language).where(t.c.id > after_id).limit(limit)
+    return [as_job(row) for row in conn.execute(statement)]
+
+
+def retry_jobs(
+    conn: Connection,
+    *,
+    statuses: Sequence[JobStatus],
+    resource_type: str | None = None,
+    target_language: str | None = None,
+    ids: Sequence[int] | None = None,
+    limit: int = 1_000,
+) -> list[Job]:
+    """Make stopped jobs PENDING, due now, with a fresh count of attempts; returns them as they were."""
+    statement = _filtered(statuses, resource_type, target_language).limit(limit)
+    if ids is not None:
+        statement = statement.where(t.c.id.in_(list(ids)))
+    found = [as_job(row) for row in conn.execute(statement)]
+    for part in chunks([job.id for job in found]):
+        conn.execute(
+            update(t)
+            .where(t.c.id.in_(part), by_status(conn, [JobStatus(status).value for status in statuses]))
+            .values(
+                status=JobStatus.PENDING.value,
+                retry_count=0,
+                next_retry_at=now_seconds(),
+                error_kind=None,
+                last_error_message=None,
+            )
+        )
+    return found

@@ -1,0 +1,111 @@
+"""The product's source tables, read only."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, inspect, or_, select
+from sqlalchemy.exc import NoSuchTableError
+
+from tm_pipeline.domain.domains import Domain
+from tm_pipeline.store.tables import source_columns, source_table
+
+IN_LIST = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRow:
+    """One resource as the product has it now.
+
+    ``version`` only grows: the version column, else the microseconds of ``updated_at``.
+    """
+
+    resource_id: int
+    values: Mapping[str, str | None]
+    language: str | None
+    version: int | None
+    updated_at: datetime | None
+    published: bool
+    context: Mapping[str, str] = field(default_factory=dict)
+
+
+def as_source_row(domain: Domain, row: Mapping[str, Any]) -> SourceRow:
+    """A source row from a mapping of column → value."""
+    spec = domain.source
+    updated_at = row[spec.updated_at_column] if spec.updated_at_column else None
+    version = row[spec.version_column] if spec.version_column else None
+    if version is None and isinstance(updated_at, datetime):
+        version = int(updated_at.astimezone(UTC).timestamp() * 1_000_000)
+    return SourceRow(
+        resource_id=int(row[spec.id_column]),
+        values={part.key: _text(row[part.column]) for part in domain.fields},
+        language=row[spec.language_column] if spec.language_column else None,
+        version=version,
+        updated_at=updated_at if isinstance(updated_at, datetime) else None,
+        published=all(str(row[name]) == str(wanted) for name, wanted in spec.published.items()),
+        context={name: str(row[name] or "") for name in spec.context_columns},
+    )
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _rows(conn: Connection, domain: Domain, statement: Select[Any]) -> list[SourceRow]:
+    return [as_source_row(domain, row) for row in conn.execute(statement).mappings()]
+
+
+def read_rows(conn: Connection, domain: Domain, ids: Sequence[int]) -> list[SourceRow]:
+    """The rows of ``ids`` that exist, published or not."""
+    table = source_table(domain)
+    found: list[SourceRow] = []
+    for start in range(0, len(ids), IN_LIST):
+        part = list(ids[start : start + IN_LIST])
+        found.extend(_rows(conn, domain, select(table).where(table.c[domain.source.id_column].in_(part))))
+    return found
+
+
+def rows_after_id(conn: Connection, domain: Domain, after_id: int, limit: int) -> list[SourceRow]:
+    """A page of the whole table in id order."""
+    table = source_table(domain)
+    key = table.c[domain.source.id_column]
+    return _rows(conn, domain, select(table).where(key > after_id).order_by(key).limit(limit))
+
+
+def rows_changed_since(
+    conn: Connection, domain: Domain, since: datetime | None, after: tuple[datetime, int] | None, limit: int
+) -> list[SourceRow]:
+    """A page of the rows with ``updated_at`` ≥ ``since``, in the order of (updated_at, id)."""
+    table = source_table(domain)
+    if domain.source.updated_at_column is None:
+        raise ValueError(f"{domain.resource_type} has no updated_at column to scan by")
+    key, changed = table.c[domain.source.id_column], table.c[domain.source.updated_at_column]
+    statement = select(table).order_by(changed, key).limit(limit)
+    if since is not None:
+        statement = statement.where(changed >= since)
+    if after is not None:
+        at, last_id = after
+        statement = statement.where(or_(changed > at, and_(changed == at, key > last_id)))
+    return _rows(conn, domain, statement)
+
+
+def check_source(conn: Connection, domain: Domain) -> list[str]:
+    """What the source and read-model tables lack, one clear line each."""
+    problems = _missing(conn, domain, domain.source.table, source_columns(domain), "source")
+    spec = domain.read_model
+    content = "value" if spec.shape.value == "value" else "payload"
+    wanted = (spec.key_column, "locale", content, "source_fingerprint", "source_version", *spec.hot_columns)
+    return problems + _missing(conn, domain, spec.table, wanted, "read model")
+
+
+def _missing(conn: Connection, domain: Domain, table: str, wanted: Sequence[str], role: str) -> list[str]:
+    try:
+        present = {column["name"] for column in inspect(conn).get_columns(table)}
+    except NoSuchTableError:
+        return [f"{domain.resource_type}: the {role} table {table} is missing; create it or correct the domains file."]
+    absent = [name for name in wanted if name not in present]
+    return [
+        f"{domain.resource_type}: the {role} table {table} has no column {name}; add it or correct the domains file."
+        for name in absent
+    ]
