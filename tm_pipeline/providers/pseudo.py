@@ -26,8 +26,8 @@ _LATIN = dict(
         strict=True,
     )
 )
-# A percent sign may stand before any letter: none of these makes a format of it.
-_CONSONANTS = "bkmvwyñçšžřťďłğķśźńĺ"
+# None is ASCII: right after a placeholder such as %d, an ASCII letter would make another thing of it.
+_CONSONANTS = "ñçšžřťďłğķśźńĺğŵýɓ"
 _VOWELS = "áàâäãåéèêëíìîïóòôöõúùûü"
 
 

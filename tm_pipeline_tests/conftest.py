@@ -1,0 +1,78 @@
+"""Databases and the fake engine that the tests share."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tm_pipeline.store.engine import Database, open_database
+from tm_pipeline.store.migrate import migrate
+from tm_pipeline_tests.databases import MariaDbServer, create_database, drop_database
+from tm_pipeline_tests.fakes.papago import FakePapago
+
+CORPUS = os.environ.get("TM_CORPUS_DIR", "")
+
+
+def pytest_report_header() -> str:
+    """Say which optional parts run."""
+    corpus = f"corpus tests read {CORPUS}" if CORPUS else "corpus tests are left out: TM_CORPUS_DIR is not set"
+    return f"tm_pipeline: {corpus}"
+
+
+@pytest.fixture(scope="session")
+def mysql_server_url() -> Iterator[str]:
+    """A MySQL-like server: the one of TM_TEST_DATABASE_URL, or a private MariaDB."""
+    given = os.environ.get("TM_TEST_DATABASE_URL")
+    if given:
+        yield given
+        return
+    server = MariaDbServer()
+    try:
+        server.start()
+        yield server.url("mysql")
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def mariadb_url(mysql_server_url: str) -> Iterator[str]:
+    """An empty database on the MySQL-like server."""
+    url = create_database(mysql_server_url)
+    yield url
+    drop_database(url)
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """An empty SQLite file."""
+    return f"sqlite:///{tmp_path / 'tm.db'}"
+
+
+@pytest.fixture(params=["sqlite", "mariadb"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """An empty database of each kind."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
+
+
+@pytest.fixture
+def empty_database(database_url: str) -> Iterator[Database]:
+    """A database without any table."""
+    db = open_database(database_url)
+    yield db
+    db.dispose()
+
+
+@pytest.fixture
+def database(empty_database: Database) -> Database:
+    """A migrated database with the sample product's tables."""
+    migrate(empty_database, with_sample=True)
+    return empty_database
+
+
+@pytest.fixture
+def fake_papago() -> Iterator[FakePapago]:
+    """A fresh fake engine on a real socket."""
+    with FakePapago() as fake:
+        yield fake

@@ -1,0 +1,106 @@
+"""A private MariaDB server for the tests: own data folder, socket and port; never a system service."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import OperationalError
+
+START_SECONDS = 60.0
+LOWEST_PORT, HIGHEST_PORT = 20_000, 32_000  # below the ephemeral range, where outgoing connections take ports
+
+
+def free_port() -> int:
+    """A port of the loopback address that nobody listens on."""
+    for candidate in range(LOWEST_PORT + os.getpid() % 10_000, HIGHEST_PORT):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", candidate))
+            except OSError:
+                continue
+            return candidate
+    raise RuntimeError("no free port for a test server")
+
+
+@dataclass
+class MariaDbServer:
+    """Started on demand, stopped by its process id."""
+
+    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="tm-mariadb-")))
+    port: int = 0
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Create the data folder and wait until the server answers."""
+        daemon, installer = shutil.which("mariadbd"), shutil.which("mariadb-install-db")
+        if daemon is None or installer is None:
+            raise RuntimeError("mariadbd is not installed; run make test, or set TM_TEST_DATABASE_URL")
+        user = ["--user=root"] if os.geteuid() == 0 else []
+        base = ["--no-defaults", f"--datadir={self.folder / 'data'}", *user]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.run([installer, *base, "--auth-root-authentication-method=normal"], check=True, **quiet)  # type: ignore[call-overload]
+        self.port = free_port()
+        command = [
+            daemon,
+            *base,
+            f"--socket={self.folder / 'server.sock'}",
+            f"--port={self.port}",
+            "--bind-address=127.0.0.1",
+            "--innodb-buffer-pool-size=512M",
+            "--character-set-server=utf8mb4",
+            "--skip-log-bin",
+        ]
+        with (self.folder / "server.log").open("wb") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+        self._wait()
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        engine = create_engine(self.url("mysql"))
+        while True:
+            try:
+                with engine.connect():
+                    break
+            except OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+        engine.dispose()
+
+    def url(self, database: str) -> str:
+        """The URL of one of its databases."""
+        return f"mysql+pymysql://root@127.0.0.1:{self.port}/{database}"
+
+    def stop(self) -> None:
+        """End the server and remove its folder."""
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def create_database(url: str) -> str:
+    """Create an empty database beside the one of ``url``; returns its URL."""
+    name = f"tm_{uuid.uuid4().hex[:12]}"
+    _administer(url, f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+    return make_url(url).set(database=name).render_as_string(hide_password=False)
+
+
+def drop_database(url: str) -> None:
+    """Drop a database made by ``create_database``."""
+    _administer(url, f"DROP DATABASE IF EXISTS {make_url(url).database}")
+
+
+def _administer(url: str, statement: str) -> None:
+    engine = create_engine(make_url(url).set(database=None))
+    with engine.begin() as conn:
+        conn.execute(text(statement))
+    engine.dispose()
