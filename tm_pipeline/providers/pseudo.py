@@ -27,7 +27,7 @@ _LATIN = dict(
     )
 )
 # None is ASCII: right after a placeholder such as %d, an ASCII letter would make another thing of it.
-_CONSONANTS = "ñçšžřťďłğķśźńĺğŵýɓ"
+_CONSONANTS = "ñçšžřťďłğķśźńĺħŵýɓ"
 _VOWELS = "áàâäãåéèêëíìîïóòôöõúùûü"
 
 

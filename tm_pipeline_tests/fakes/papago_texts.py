@@ -2,12 +2,12 @@
 
 from tm_pipeline.domain.placeholders import find_spans
 
-# The first letter of a code must not make a format of a percent sign before it.
-_FIRST, _OTHERS = "bkmvwy", "abcdefghijklmnopqrstuvwxyz"
+# 256 Latin letters. None is ASCII: next to a placeholder it would become a part of it, as in %d and %dk.
+_FIRST_LETTER, _LETTERS = 0x100, 256
 
 
 def translated(text: str, target: str, *, honorific: bool = False) -> str:
-    """Spell each letter beyond Latin in four of Latin, one to one, behind a mark of the language."""
+    """Spell each letter beyond Latin in two of Latin, one to one, behind a mark of the language."""
     parts, end = [], 0
     for span in find_spans(text):
         parts += [_spelled(text[end : span.start]), span.text]
@@ -36,8 +36,5 @@ def _spelled(text: str) -> str:
 
 
 def _code(char: str) -> str:
-    number, letters = ord(char), ""
-    for _ in range(3):
-        number, digit = divmod(number, len(_OTHERS))
-        letters = _OTHERS[digit] + letters
-    return _FIRST[number % len(_FIRST)] + letters
+    high, low = divmod(ord(char), _LETTERS)
+    return chr(_FIRST_LETTER + high % _LETTERS) + chr(_FIRST_LETTER + low)
