@@ -72,9 +72,10 @@ class HttpExchange:
     def post_form(self, path: str, form: Mapping[str, str], headers: Mapping[str, str]) -> HttpReply:
         """Send one form and read the whole reply; raises a ``ProviderError`` that names no body or header."""
         error: ProviderError
+        client = self._connected()  # loading the trusted certificates takes none of the exchange's time
         _deadline.set(time.monotonic() + self._timeout)
         try:
-            return self._exchange(path, form, headers)
+            return self._exchange(client, path, form, headers)
         except _ReplyTooLargeError:
             error = ProtocolError(
                 f"{self._service}: the reply is larger than {MAX_REPLY_BYTES:,} bytes and was not read.",
@@ -98,10 +99,12 @@ class HttpExchange:
         if client is not None:
             client.close()
 
-    def _exchange(self, path: str, form: Mapping[str, str], headers: Mapping[str, str]) -> HttpReply:
+    def _exchange(
+        self, client: httpx.Client, path: str, form: Mapping[str, str], headers: Mapping[str, str]
+    ) -> HttpReply:
         request_headers = {"accept": "application/json", "accept-encoding": "identity", **headers}
         url = f"{self._base_url}{path}"
-        with self._connected().stream("POST", url, data=form, headers=request_headers) as response:
+        with client.stream("POST", url, data=form, headers=request_headers) as response:
             encoding = response.headers.get("content-encoding", "identity").strip().lower()
             body = _read_capped(response.iter_raw(), encoding)
             return HttpReply(status=response.status_code, headers=response.headers, body=body)

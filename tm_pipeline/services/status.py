@@ -8,6 +8,7 @@ from tm_pipeline.services.context import Context
 from tm_pipeline.store import jobs as job_store
 from tm_pipeline.store.overview import overview
 from tm_pipeline.store.provider_states import load_states
+from tm_pipeline.store.read_models import count_rows
 
 
 def status(ctx: Context) -> dict[str, object]:
@@ -89,3 +90,9 @@ def _as_dict(ctx: Context, job: Job) -> dict[str, object]:
         "last_error_message": job.last_error_message,
         **times,
     }
+
+
+def read_model_rows(ctx: Context, resource_type: str) -> dict[str, int]:
+    """Rows of a domain's read model by locale."""
+    with ctx.db.read() as conn:
+        return count_rows(conn, ctx.domain(resource_type))

@@ -8,7 +8,6 @@ from tm_pipeline.domain.jobs import Job, JobOutcome, JobStatus
 from tm_pipeline.services.calls import CallLimitError
 
 MESSAGE_CHARACTERS = 2_000
-RATE_PAUSE_SECONDS = 30  # where a throttle does not say for how long
 
 FINAL = {
     ErrorKind.INVALID_SOURCE: JobStatus.FAILED,
@@ -37,7 +36,8 @@ def outcome_of_error(
     kind = kind_of(error)
     message = str(error)[:MESSAGE_CHARACTERS]
     if isinstance(error, RateLimitedError):
-        pause = RATE_PAUSE_SECONDS if error.retry_after_seconds is None else max(1, ceil(error.retry_after_seconds))
+        asked = error.retry_after_seconds
+        pause = max(1, backoff(1) if asked is None else ceil(asked))
         return deferred(job, message, seconds=pause, kind=kind)
     if isinstance(error, CallLimitError):
         return _ended(job, JobStatus.NEEDS_REVIEW, job.retry_count, kind, message)

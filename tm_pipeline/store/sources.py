@@ -109,3 +109,12 @@ def _missing(conn: Connection, domain: Domain, table: str, wanted: Sequence[str]
         f"{domain.resource_type}: the {role} table {table} has no column {name}; add it or correct the domains file."
         for name in absent
     ]
+
+
+def latest_change(conn: Connection, domain: Domain) -> datetime | None:
+    """The newest ``updated_at`` of the source table; None where it has no such column or no row."""
+    if domain.source.updated_at_column is None:
+        return None
+    changed = source_table(domain).c[domain.source.updated_at_column]
+    found = conn.execute(select(changed).order_by(changed.desc()).limit(1)).scalar_one_or_none()
+    return found if isinstance(found, datetime) else None

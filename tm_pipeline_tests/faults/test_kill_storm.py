@@ -99,7 +99,8 @@ def test_a_kill_storm_loses_nothing_and_lists_every_extra_payment(
 ) -> None:
     ctx = prepare(storm_env, resources=resources)
     if fault_share:
-        fake_papago.mix(["500", "429-throttle-short", "timeout", "garbage"], share=fault_share, seed=7)
+        kinds = ("500", "429-throttle", "timeout", "garbage")
+        fake_papago.chances({kind: fault_share / len(kinds) for kind in kinds}, seed=7)
     run_storm(storm_env, ctx, crashes=CRASHES, seconds=240, seed=11)
     jobs = status(ctx)["jobs"]
     assert isinstance(jobs, dict)

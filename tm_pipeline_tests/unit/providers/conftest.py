@@ -1,4 +1,4 @@
-"""A fake Papago and an engine that talks to it, with a canary as its key."""
+"""Engines that talk to the fake Papago, with a canary as their key."""
 
 from collections.abc import Callable, Iterator
 
@@ -11,12 +11,6 @@ from tm_pipeline_tests.fakes.papago import FakePapago
 CLIENT_ID, CLIENT_SECRET = "canary-id-4711", "canary-secret-0815"
 
 Translate = Callable[..., ItemOutcome]
-
-
-@pytest.fixture
-def fake_papago() -> Iterator[FakePapago]:
-    with FakePapago() as fake:
-        yield fake
 
 
 @pytest.fixture

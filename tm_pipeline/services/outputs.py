@@ -1,0 +1,26 @@
+"""Small op outputs, kept in the pipeline's database so that a re-execution on any host finds them."""
+
+import json
+from typing import Any
+
+from tm_pipeline.domain.errors import UsageError
+from tm_pipeline.services.context import Context
+from tm_pipeline.store.op_outputs import load_output as load_text
+from tm_pipeline.store.op_outputs import store_output
+
+
+def save_output(ctx: Context, *, run_id: str, step_key: str, name: str, mapping_key: str, value: Any) -> None:
+    """Keep a JSON-able value under its run, step, output and mapping key."""
+    content = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    ctx.db.run(lambda conn: store_output(conn, run_id, step_key, name, mapping_key, content))
+
+
+def load_output(ctx: Context, *, run_id: str, step_key: str, name: str, mapping_key: str) -> Any:
+    """The value; raises ``UsageError`` where the run left none."""
+    with ctx.db.read() as conn:
+        content = load_text(conn, run_id, step_key, name, mapping_key)
+    if content is None:
+        raise UsageError(
+            f"Run {run_id} left no output {name} of step {step_key}; it was pruned or never finished. Launch a new run."
+        )
+    return json.loads(content)
