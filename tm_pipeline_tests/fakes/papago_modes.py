@@ -1,5 +1,6 @@
 """How the fake Papago answers one call: well, badly, late, or not at all."""
 
+import functools
 import gzip
 import json
 import random
@@ -124,6 +125,11 @@ def success(text: object, source: str, target: str) -> dict[str, object]:
     }
 
 
+@functools.cache
+def _bomb() -> bytes:
+    return gzip.compress(b"[" * (64 << 20))
+
+
 def bad_body(mode: str, text: str, source: str, target: str) -> tuple[bytes, dict[str, str]]:
     """The body and headers of a 200 that is wrong in the way of ``mode``."""
     good = json.dumps(success(text, source, target), ensure_ascii=False).encode()
@@ -136,7 +142,7 @@ def bad_body(mode: str, text: str, source: str, target: str) -> tuple[bytes, dic
         "html200": (b"<html><body>It works</body></html>", {"content-type": "text/html"}),
         "huge": (json.dumps(success("a" * (2 << 20), source, target)).encode(), {}),
         "gzip": (gzip.compress(good), {"content-encoding": "gzip"}),
-        "gzip-bomb": (gzip.compress(b"[" * (64 << 20)), {"content-encoding": "gzip"}),
+        "gzip-bomb": (_bomb() if mode == "gzip-bomb" else b"", {"content-encoding": "gzip"}),
         "zstd": (good, {"content-encoding": "zstd"}),
         "charset": (
             json.dumps(success("번역", source, target), ensure_ascii=False).encode("euc-kr"),
