@@ -10,7 +10,16 @@ from uuid import uuid4
 
 import click
 
-from tm_pipeline.cli_output import emit, lines, print_demo, print_jobs, print_providers, print_status, table
+from tm_pipeline.cli_output import (
+    emit,
+    health,
+    lines,
+    print_demo,
+    print_jobs,
+    print_providers,
+    print_status,
+    table,
+)
 from tm_pipeline.cli_support import (
     actor,
     chosen_domains,
@@ -22,7 +31,7 @@ from tm_pipeline.cli_support import (
     opened_context,
     opened_database,
     operate_on_jobs,
-    progress,
+    scan_each,
     selection_options,
     status_option,
 )
@@ -35,7 +44,7 @@ from tm_pipeline.domain.errors import (
 from tm_pipeline.domain.jobs import JobStatus
 from tm_pipeline.services import operate
 from tm_pipeline.services.demo import demo_environment, run_demo
-from tm_pipeline.services.intake import fold_requests, scan
+from tm_pipeline.services.intake import fold_requests
 from tm_pipeline.services.materialise import materialise_due, request_rebuild
 from tm_pipeline.services.read import read
 from tm_pipeline.services.status import list_jobs, status
@@ -94,8 +103,7 @@ def doctor_verb(as_json: bool) -> int:
     with opened_database() as (settings, db):
         found = findings(settings, db)
     data = [dict(zip(("ok", "name", "detail", "remedy"), check, strict=True)) for check in found]
-    rows = [("ok" if ok else "WRONG", *rest) for ok, *rest in found]
-    emit(data, as_json, table("Health", ("", "check", "found", "what to do"), rows))
+    emit(data, as_json, health(found))
     return 0 if all(ok for ok, *_ in found) else EXIT_SOME_FAILED
 
 
@@ -118,7 +126,7 @@ def demo_verb() -> int:
 def scan_verb(domain: str | None, full: bool, as_json: bool) -> int:
     """Find new and changed texts in the source tables and book what the memory lacks."""
     with opened_context() as ctx:
-        found = [scan(ctx, each, full=full, on_page=progress(each)) for each in chosen_domains(ctx, domain)]
+        found, failed = scan_each(ctx, chosen_domains(ctx, domain), full=full)
     rows = [
         (one.resource_type, one.rows, one.withdrawn, booked.segments, booked.hits, booked.booked)
         for one in found
@@ -126,7 +134,7 @@ def scan_verb(domain: str | None, full: bool, as_json: bool) -> int:
     ]
     columns = ("domain", "rows", "withdrawn", "texts", "from memory", "booked")
     emit(found, as_json, table("Scanned", columns, rows))
-    return 0
+    return EXIT_CONFIGURATION if failed else 0
 
 
 @verbs.command("request")
@@ -157,9 +165,7 @@ def request_verb(resource_type: str, resource_id: int, locale: str | None, as_js
 
 
 @verbs.command("tick")
-@click.option(
-    "--groups", type=click.IntRange(min=1), default=5, envvar="TM_GROUPS_PER_TICK", help="At most so many."
-)
+@click.option("--groups", type=click.IntRange(min=1), default=5, envvar="TM_GROUPS_PER_TICK", help="At most so many.")
 @click.option("--seconds", type=click.FloatRange(min=0), help="Take no new group after this time.")
 @click.option("--drain", is_flag=True, help="Go on until nothing is due.")
 @json_option
@@ -188,9 +194,7 @@ def status_verb(as_json: bool) -> int:
 @locale_option
 @click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True)
 @json_option
-def jobs_verb(
-    states: tuple[str, ...], domain: str | None, locale: str | None, limit: int, as_json: bool
-) -> int:
+def jobs_verb(states: tuple[str, ...], domain: str | None, locale: str | None, limit: int, as_json: bool) -> int:
     """List jobs with their reason for waiting or failing."""
     with opened_context() as ctx:
         jobs = list_jobs(
@@ -247,9 +251,9 @@ def read_verb(resource_type: str, resource_id: int, locale: str, as_json: bool) 
     """Show what a reader sees now; a missing translation is booked, never waited for."""
     with opened_context() as ctx:
         reading = read(ctx, resource_type, resource_id, locale)
-    title = f"{reading.resource_type}-{reading.resource_id} in {reading.locale}: from {reading.origin}"
-    title += ", stale" if reading.stale else ""
-    emit(reading, as_json, table(title, ("field", "text"), reading.fields.items()))
+    stale = ", stale" if reading.stale else ""
+    title = f"{reading.resource_type}-{reading.resource_id} in {reading.locale}: from {reading.origin}{stale}"
+    emit(reading, as_json, table(title, ("field", "text"), reading.fields.items(), limit=10_000))
     return 0
 
 
@@ -270,7 +274,7 @@ def check_verb(as_json: bool) -> int:
     """Run the invariants of sql/invariants.sql; every one must find nothing."""
     with opened_context() as ctx, ctx.db.read() as conn:
         found = violations(conn)
-    rows = [("ok" if not count else "BROKEN", name, count) for name, count in found.items()]
+    rows = (("ok" if not count else "BROKEN", name, count) for name, count in found.items())
     emit(found, as_json, table("Invariants", ("", "invariant", "rows"), rows))
     return EXIT_SOME_FAILED if any(found.values()) else 0
 

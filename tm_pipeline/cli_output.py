@@ -60,19 +60,19 @@ def short(value: object, limit: int = CELL_CHARACTERS) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], limit: int = CELL_CHARACTERS) -> Table:
     """A table whose cells are plain text: markup in a source text stays as it is."""
     result = Table(title=title, title_justify="left", title_style="bold", header_style="dim")
     for column in columns:
         result.add_column(column, overflow="fold")
     for row in rows:
-        result.add_row(*(_cell(value) for value in row))
+        result.add_row(*(_cell(value, limit) for value in row))
     return result
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, limit: int) -> str:
     # A backslash before the bracket is how rich is told to leave text such as [b] alone.
-    return short(value).replace("[", r"\[")
+    return short(value, limit).replace("[", r"\[")
 
 
 def print_status(out: Console, data: Mapping[str, Any]) -> None:
@@ -92,14 +92,21 @@ def print_status(out: Console, data: Mapping[str, Any]) -> None:
     )
     rate = data.get("memory_hit_rate")
     out.print(
-        f"Memory: {data.get('memory_units', 0)} units"
-        + ("." if rate is None else f", hit rate {float(rate):.0%}.")
+        f"Memory: {data.get('memory_units', 0)} units" + ("." if rate is None else f", hit rate {float(rate):.0%}.")
     )
     out.print(table("Read models", ("table", "rows"), sorted(data.get("read_models", {}).items())))
     print_providers(out, data.get("providers", {}))
     failures = data.get("materialize_failures") or 0
     if failures:
         out.print(f"Read models that could not be written: {failures}. Each one is tried again by itself.")
+
+
+def health(checks: Sequence[tuple[bool, str, str, str]]) -> str:
+    """One line a check, never cut: whether it is well, its name, what was found and what to do."""
+    return "\n".join(
+        f"{'ok   ' if ok else 'WRONG'} {name}: {detail}" + (f"\n      → {remedy}" if remedy else "")
+        for ok, name, detail, remedy in checks
+    )
 
 
 def print_providers(out: Console, states: Mapping[str, Mapping[str, Any]]) -> None:
@@ -134,16 +141,14 @@ def print_demo(report: DemoReport, home: Path) -> None:
     for resource_type in dict.fromkeys(shown.resource_type for shown in report.shown):
         part = [shown for shown in report.shown if shown.resource_type == resource_type]
         languages = list(dict.fromkeys(language for shown in part for language in shown.translations))
-        rows = [
-            (s.field, s.source, *(s.translations.get(one, "(source)") for one in languages)) for s in part
-        ]
+        rows = [(s.field, s.source, *(s.translations.get(one, "as it is") for one in languages)) for s in part]
         out.print(table(resource_type, ("field", "source", *languages), rows))
     tool = ".venv/bin/tm-pipeline"
     jobs = sum(report.status["jobs"].values())
     units = report.status["memory_units"]
-    saved = f", {1 - units / jobs:.0%} saved" if jobs else ""
+    saved = f" ({1 - units / jobs:.0%} saved)" if jobs else ""
     click.echo(
-        f"\n{jobs} texts to translate, {units} of them distinct: each of these was paid for once{saved}.\n"
+        f"\n{jobs} texts to translate, {units} of them distinct: only these went to the engine{saved}.\n"
         f"Provider calls: {report.status['provider_calls']['done']} "
         "(a text longer than the engine takes needs several).\n"
         "The engine is `pseudo`: it marks and accents texts. README: how to use a real one.\n\n"

@@ -3,7 +3,7 @@
 import getpass
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -11,11 +11,12 @@ import click
 
 from tm_pipeline.cli_output import emit
 from tm_pipeline.domain.domains import Domain
-from tm_pipeline.domain.errors import ConfigurationError, UsageError
+from tm_pipeline.domain.errors import ConfigurationError, SchemaError, UsageError
 from tm_pipeline.domain.jobs import JobStatus
 from tm_pipeline.domain.languages import canonical
 from tm_pipeline.services import operate
 from tm_pipeline.services.context import Context
+from tm_pipeline.services.intake import Scanned, scan
 from tm_pipeline.settings import Settings
 from tm_pipeline.store.doctor import examine
 from tm_pipeline.store.engine import Database, open_database
@@ -65,9 +66,7 @@ def opened_database(env: Mapping[str, str] = os.environ) -> Iterator[tuple[Setti
     try:
         settings.home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigurationError(
-            f"TM_HOME {settings.home} cannot be made ({error.strerror}): name another."
-        ) from error
+        raise ConfigurationError(f"TM_HOME {settings.home} cannot be made ({error.strerror}): name another.") from error
     db = open_database(settings.database_url.reveal())
     try:
         yield settings, db
@@ -123,17 +122,34 @@ def operate_on_jobs(action: Callable[..., int], word: str, options: dict[str, An
 
 def findings(settings: Settings, db: Database) -> list[tuple[bool, str, str, str]]:
     """Whether it is well, name, detail and remedy: of the server, the schema and every source table."""
-    found = [(check.ok, check.name, check.detail, check.remedy) for check in examine(db)]
+    found = [(c.ok, c.name, c.detail, "" if c.ok else c.remedy) for c in examine(db)]
     with db.read() as conn:
         for domain in load_registry(settings):
-            problems = "; ".join(check_source(conn, domain))
-            detail = problems or f"table {domain.source.table} fits"
-            remedy = "create what is missing, or correct the domain" if problems else ""
-            found.append((not problems, f"source of {domain.resource_type}", detail, remedy))
+            problems = check_source(conn, domain)
+            detail = "; ".join(problems) or f"table {domain.source.table} fits"
+            found.append((not problems, f"source of {domain.resource_type}", detail, ""))
     return found
 
 
-def progress(domain: Domain) -> Callable[[int], None] | None:
+def scan_each(ctx: Context, domains: Sequence[Domain], *, full: bool) -> tuple[list[Scanned], bool]:
+    """Scan ``domains``; one whose tables do not fit is reported, and the others go on.
+
+    Returns the scans and whether a domain had to be left out.
+    """
+    found, failed = [], False
+    for domain in domains:
+        try:
+            found.append(scan(ctx, domain, full=full, on_page=_progress(domain)))
+        except SchemaError as error:
+            failed = True
+            with ctx.db.read() as conn:
+                problems = check_source(conn, domain) or [f"{domain.resource_type}: {error}"]
+            for problem in problems:
+                click.echo(f"tm-pipeline: {problem}", err=True)
+    return found, failed
+
+
+def _progress(domain: Domain) -> Callable[[int], None] | None:
     """Counts rows on a terminal's standard error; None where nobody looks."""
     if not sys.stderr.isatty():
         return None

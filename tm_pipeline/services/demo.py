@@ -25,7 +25,7 @@ from tm_pipeline.store.sample_rows import add_missing_rows
 OVERRIDDEN = ("TM_DATABASE_URL", "TM_DOMAINS_FILE", "TM_PROVIDER", "TM_FAILPOINTS")
 GROUPS_A_RUN = 60  # about eight seconds of work in one run
 MOST_RUNS = 10
-ROWS_SHOWN = 2  # per domain
+ROWS_SHOWN = 2  # per domain, and one of each further language
 ROOT = Path(__file__).parents[2]
 
 
@@ -93,9 +93,7 @@ class DagsterRuns:
 
     def reserve(self) -> None:
         """Scan the source tables and book what the memory lacks."""
-        self._run(
-            "Run reserve_translations: find the texts, book what is missing", _job("reserve_translations")
-        )
+        self._run("Run reserve_translations: find the texts, book what is missing", _job("reserve_translations"))
 
     def translate(self) -> None:
         """Translate until nothing is due."""
@@ -140,12 +138,12 @@ def target_languages(ctx: Context) -> list[str]:
 
 def report(ctx: Context) -> DemoReport:
     """A few texts of every domain with their translations, and the numbers."""
-    counts: dict[str, int] = {}
-    shown = []
+    chosen: list[SampleRow] = []
     for row in sample_rows():
-        counts[row.resource_type] = counts.get(row.resource_type, 0) + 1
-        if counts[row.resource_type] <= ROWS_SHOWN:
-            shown.append(_shown(ctx, row))
+        part = [other for other in chosen if other.resource_type == row.resource_type]
+        if len(part) < ROWS_SHOWN or row.language not in {other.language for other in part}:
+            chosen.append(row)
+    shown = [_shown(ctx, row) for row in chosen]
     return DemoReport(shown=shown, status=status(ctx))
 
 

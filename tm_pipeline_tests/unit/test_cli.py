@@ -89,9 +89,7 @@ def test_a_database_that_does_not_answer_is_one_line_without_the_password(
     assert "\n" not in message
 
 
-def test_a_database_without_the_tables_says_to_migrate(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_database_without_the_tables_says_to_migrate(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "tm-pipeline migrate" in refusal(capsys, "status", code=3)
 
 
@@ -104,25 +102,19 @@ def test_migrating_twice_changes_nothing_and_check_tells_before_and_after(
     assert run_json(capsys, "migrate", "--check")["missing"] == []
 
 
-def test_the_doctor_names_the_source_tables_that_are_missing(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_doctor_names_the_source_tables_that_are_missing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "migrate")
     findings = run_json(capsys, "doctor", code=1)
     wrong = {finding["name"]: finding for finding in findings if not finding["ok"]}
     assert "source of content" in wrong
-    assert wrong["source of content"]["remedy"]
+    assert "create it" in wrong["source of content"]["detail"]
 
 
-def test_the_doctor_finds_a_migrated_sample_product_healthy(
-    product: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_doctor_finds_a_migrated_sample_product_healthy(product: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert all(finding["ok"] for finding in run_json(capsys, "doctor"))
 
 
-def test_scan_and_tick_lead_from_rows_to_read_models(
-    product: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scan_and_tick_lead_from_rows_to_read_models(product: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = run_json(capsys, "read", "content", "4", "en")
     assert before["origin"] == "source"
     assert sum(found["reserved"]["booked"] for found in run_json(capsys, "scan")) > 0
@@ -149,9 +141,7 @@ def test_the_same_text_in_several_domains_is_paid_for_once_and_a_second_full_sca
     assert run_json(capsys, "status")["provider_calls"] == numbers["provider_calls"]
 
 
-def test_status_has_the_numbers_that_monitoring_relies_on(
-    product: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_status_has_the_numbers_that_monitoring_relies_on(product: Path, capsys: pytest.CaptureFixture[str]) -> None:
     numbers = run_json(capsys, "status")
     assert set(numbers) >= {
         "jobs", "groups", "oldest_due_age_seconds", "provider_calls", "characters_billed", "memory_units",
@@ -161,9 +151,7 @@ def test_status_has_the_numbers_that_monitoring_relies_on(
     assert set(numbers["provider_calls"]) == {"total", "done", "refused", "unknown", "in_flight"}
 
 
-def test_jobs_are_filtered_and_carry_what_an_operator_needs(
-    product: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_jobs_are_filtered_and_carry_what_an_operator_needs(product: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "scan")
     jobs = run_json(capsys, "jobs", "--domain", "category", "--locale", "ja", "--limit", "3")
     assert 0 < len(jobs) <= 3
@@ -193,6 +181,23 @@ def test_an_unknown_domain_is_refused_with_the_known_ones(
     message = refusal(capsys, *arguments, code=2)
     assert "novel" in message
     assert "content" in message
+
+
+def test_a_domain_whose_tables_are_missing_is_reported_and_the_others_are_scanned(
+    product: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = "{table: novel, id_column: id}"
+    model = "{table: novel_translation, key_column: novel_id, shape: value}"
+    fields = "[{key: text, column: body}]"
+    file = product / "domains.yaml"
+    spec = f"{{source: {source}, fields: {fields}, read_model: {model}, target_languages: [en]}}"
+    file.write_text(f"domains:\n  novel: {spec}\n", encoding="utf-8")
+    monkeypatch.setenv("TM_DOMAINS_FILE", str(file))
+    capsys.readouterr()
+    assert main(["scan", "--json"]) == 3
+    captured = capsys.readouterr()
+    assert len(json.loads(captured.out)) == 8
+    assert "novel" in captured.err
 
 
 @pytest.mark.parametrize("tag", ["fr", "not a language", "xx_"])
@@ -230,9 +235,7 @@ def test_a_paused_provider_is_paid_nothing_until_it_is_resumed(
     assert run_json(capsys, "tick", "--drain")["provider_calls"] > 0
 
 
-def test_an_unknown_provider_is_refused_with_the_known_ones(
-    product: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_provider_is_refused_with_the_known_ones(product: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "pseudo" in refusal(capsys, "provider", "pause", "nobody", code=2)
     assert "pseudo" in refusal(capsys, "provider", "pause", code=2)
 
@@ -253,9 +256,7 @@ def test_a_rebuilt_read_model_costs_nothing(product: Path, capsys: pytest.Captur
     assert run_json(capsys, "status")["provider_calls"] == calls
 
 
-def test_tables_show_markup_of_a_source_text_as_it_is(
-    product: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tables_show_markup_of_a_source_text_as_it_is(product: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "<b>" in run(capsys, "read", "game_line", "3", "ko")
     for verb in (["status"], ["jobs"], ["scan"], ["sweep"], ["provider", "list"], ["doctor"], ["check"]):
         assert run(capsys, *verb)
