@@ -72,7 +72,7 @@ class Settings:
             papago_base_url=env.get("TM_PAPAGO_BASE_URL") or "https://papago.apigw.ntruss.com",
             papago_client_id=Secret(env.get("TM_PAPAGO_CLIENT_ID", "")),
             papago_client_secret=Secret(env.get("TM_PAPAGO_CLIENT_SECRET", "")),
-            papago_honorific=_flag(env, "TM_PAPAGO_HONORIFIC", False),
+            papago_honorific=_flag(env, "TM_PAPAGO_HONORIFIC", default=False),
             provider_timeout_seconds=_number(env, "TM_PROVIDER_TIMEOUT_SECONDS", 10.0, float, minimum=0.1),
             provider_max_in_flight=_number(env, "TM_PROVIDER_MAX_IN_FLIGHT", 4, int, minimum=1),
             fixed_delay_ms=_number(env, "TM_FIXED_DELAY_MS", 600_000, int, minimum=0),
@@ -84,7 +84,7 @@ class Settings:
             backlog_groups=_number(env, "TM_BACKLOG_GROUPS", 50, int, minimum=1),
             backlog_age_seconds=_number(env, "TM_BACKLOG_AGE_SECONDS", 1_800, int, minimum=1),
             drain_seconds=_number(env, "TM_DRAIN_SECONDS", 120, int, minimum=1),
-            automation=_flag(env, "TM_AUTOMATION", False),
+            automation=_flag(env, "TM_AUTOMATION", default=False),
             failpoints=env.get("TM_FAILPOINTS", ""),
         )
         settings._check_lease()
@@ -100,7 +100,7 @@ class Settings:
             )
 
 
-def _flag(env: Mapping[str, str], name: str, default: bool) -> bool:
+def _flag(env: Mapping[str, str], name: str, *, default: bool) -> bool:
     raw = env.get(name, "").strip().lower()
     if not raw:
         return default

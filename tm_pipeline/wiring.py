@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from tm_pipeline.domain.builtin_domains import BUILTIN
 from tm_pipeline.domain.domains import DomainRegistry
 from tm_pipeline.domain.errors import ConfigurationError, DomainsFileError
 from tm_pipeline.domain.registry import builtin_registry, parse_domains
-from tm_pipeline.domain.builtin_domains import BUILTIN
 from tm_pipeline.ports import Engine, LanguageDetector, TranslationProvider
 from tm_pipeline.providers.papago import PapagoDetector, PapagoProvider
 from tm_pipeline.providers.pseudo import PseudoDetector, PseudoProvider

@@ -19,9 +19,7 @@ def insert_rows(ctx: Context, resource_type: str, rows: Sequence[Row]) -> None:
     table = source_table(domain)
     now = datetime.now(UTC)
     blank = {spec.column: None for spec in domain.fields}
-    filled = [
-        {**blank, "language_code": None, "is_active": 1, "updated_at": now, **dict(row)} for row in rows
-    ]
+    filled = [{**blank, "language_code": None, "is_active": 1, "updated_at": now, **dict(row)} for row in rows]
     with ctx.db.begin() as conn:
         conn.execute(insert(table), [{key: row[key] for key in row if key in table.c} for row in filled])
 

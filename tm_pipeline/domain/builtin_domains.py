@@ -44,9 +44,7 @@ def _domain(
             context_columns=context_columns,
         ),
         fields=fields,
-        read_model=ReadModelSpec(
-            table=f"{resource_type}_translation", key_column=f"{resource_type}_id", shape=shape
-        ),
+        read_model=ReadModelSpec(table=f"{resource_type}_translation", key_column=f"{resource_type}_id", shape=shape),
         target_languages=TARGET_LANGUAGES,
         fallback_locales=("en",),
         path=path,

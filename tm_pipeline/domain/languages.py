@@ -11,7 +11,14 @@ from tm_pipeline.domain.errors import UsageError
 UNDETERMINED = "und"
 MAX_TAG_CHARACTERS = 10  # of the language columns
 
-_CHINESE = {"zh-Hans": "zh-CN", "zh-CN": "zh-CN", "zh-SG": "zh-CN", "zh-Hant": "zh-TW", "zh-TW": "zh-TW", "zh-HK": "zh-TW"}
+_CHINESE = {
+    "zh-Hans": "zh-CN",
+    "zh-CN": "zh-CN",
+    "zh-SG": "zh-CN",
+    "zh-Hant": "zh-TW",
+    "zh-TW": "zh-TW",
+    "zh-HK": "zh-TW",
+}
 _HOME_REGIONS = frozenset({"ko-KR", "ja-JP", "th-TH", "vi-VN", "id-ID", "ru-RU", "it-IT", "de-DE", "fr-FR", "es-ES"})
 
 
@@ -36,7 +43,7 @@ def canonical(tag: str) -> str:
 
 def _chinese(parsed: langcodes.Language, standard: str) -> str:
     if parsed.script:
-        return _CHINESE[f"zh-{parsed.script}"] if f"zh-{parsed.script}" in _CHINESE else standard
+        return _CHINESE.get(f"zh-{parsed.script}", standard)
     return _CHINESE.get(f"zh-{parsed.territory}", standard)
 
 

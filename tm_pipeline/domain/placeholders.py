@@ -51,7 +51,10 @@ _PATTERNS: tuple[tuple[SpanKind, str], ...] = (
     (SpanKind.EMAIL, r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}"),
     (SpanKind.TAG, r"</?[A-Za-z][A-Za-z0-9:_-]*(?:=[^<>\s]*)?(?:\s[^<>]*)?/?>"),
     (SpanKind.BBCODE, r"\[/?[A-Za-z][A-Za-z0-9]*(?:=[^\[\]]*)?\]"),
-    (SpanKind.ICU, r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"),
+    (
+        SpanKind.ICU,
+        r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}",
+    ),
     (SpanKind.DOUBLE_BRACE, r"\{\{[^{}]*\}\}"),
     (SpanKind.DOLLAR_BRACE, r"\$\{[^{}]*\}"),
     (SpanKind.BRACE, r"\{[A-Za-z0-9_.:!-]*\}"),

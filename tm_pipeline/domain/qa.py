@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tm_pipeline.domain.domains import TextKind
 from tm_pipeline.domain.placeholders import find_spans, multiset
 from tm_pipeline.domain.text import MAX_TEXT_BYTES, utf8_length
 
@@ -33,11 +32,16 @@ class Finding:
     message: str
 
 
-def check(source: str, target: str, *, kind: TextKind | None = None) -> tuple[Finding, ...]:
+def check(source: str, target: str) -> tuple[Finding, ...]:
     """All findings of a machine's translation of the normalised ``source``."""
     if not target.strip():
         return (_error("empty", "the translation is empty"),)
-    findings = [_placeholders(source, target), _unchanged(source, target), _storable(target), _fence(source, target)]
+    findings = [
+        _placeholders(source, target),
+        _unchanged(source, target),
+        _storable(target),
+        _fence(source, target),
+    ]
     return tuple(finding for finding in findings if finding is not None)
 
 

@@ -37,8 +37,9 @@ def assemble(
         length = len(texts.get(spec.key, ""))
         if spec.max_length is not None and length > spec.max_length:
             raise ReadModelError(
-                f"{domain.resource_type} {resource_id} {locale}: the translation of {spec.key} has {length} characters, "
-                f"its column takes {spec.max_length}. Shorten the source, or widen the column and max_length."
+                f"{domain.resource_type} {resource_id} {locale}: the translation of {spec.key} has {length} "
+                f"characters, its column takes {spec.max_length}. "
+                "Shorten the source, or widen the column and max_length."
             )
     scalar = domain.read_model.shape is ReadModelShape.SCALAR
     return ReadModelRow(

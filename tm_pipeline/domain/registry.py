@@ -1,7 +1,7 @@
 """Domains from YAML: validated as a whole, every error naming file, path, what was found and the remedy."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -171,26 +171,26 @@ def _domain(name: str, node: _Node, built_in: Domain | None) -> Domain:
     return domain
 
 
+def _provider(node: _Node) -> str:
+    return node.text(_NAME, "use the name of a provider, such as papago")
+
+
+_POLICY: Mapping[str, Callable[[_Node], Any]] = {
+    "target_languages": _Node.languages,
+    "fallback_locales": _Node.languages,
+    "source_language": _Node.language,
+    "provider": _provider,
+    "honorific": _Node.flag,
+    "immediate": _Node.flag,
+    "priority_seconds": lambda node: node.whole(0),
+    "edit_quiet_seconds": lambda node: node.whole(0),
+    "path": lambda node: node.choice(TranslationPath),
+    "missing": lambda node: node.choice(MissingPolicy),
+}
+
+
 def _policy(parts: Mapping[str, _Node]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for key in ("target_languages", "fallback_locales"):
-        if key in parts:
-            values[key] = parts[key].languages()
-    for key in ("immediate", "honorific"):
-        if key in parts:
-            values[key] = parts[key].flag()
-    for key in ("priority_seconds", "edit_quiet_seconds"):
-        if key in parts:
-            values[key] = parts[key].whole(0)
-    if "source_language" in parts:
-        values["source_language"] = parts["source_language"].language()
-    if "provider" in parts:
-        values["provider"] = parts["provider"].text(_NAME, "use the name of a provider, such as papago")
-    if "path" in parts:
-        values["path"] = parts["path"].choice(TranslationPath)
-    if "missing" in parts:
-        values["missing"] = parts["missing"].choice(MissingPolicy)
-    return values
+    return {key: read(parts[key]) for key, read in _POLICY.items() if key in parts}
 
 
 def _source(node: _Node) -> SourceSpec:
@@ -207,7 +207,9 @@ def _source(node: _Node) -> SourceSpec:
         if not _IDENTIFIER.match(column) or isinstance(wanted.value, bool) or not isinstance(wanted.value, str | int):
             raise wanted.fail("use column: text or column: whole number")
         published[column] = wanted.value
-    context = tuple(item.identifier() for item in parts["context_columns"].items()) if "context_columns" in parts else ()
+    context = (
+        tuple(item.identifier() for item in parts["context_columns"].items()) if "context_columns" in parts else ()
+    )
     return SourceSpec(**columns, published=published, context_columns=context)
 
 

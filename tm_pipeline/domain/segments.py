@@ -55,14 +55,17 @@ def _segment(spec: FieldSpec, raw: str) -> Segment:
     kind = SegmentKind.TRANSLATABLE if has_letters(normalised) else SegmentKind.NO_LETTERS
     if not normalised.strip():
         kind = SegmentKind.BLANK
-    return Segment(
-        field_key=spec.key, raw=raw, normalised=normalised, source_hash=source_hash(normalised), kind=kind
-    )
+    return Segment(field_key=spec.key, raw=raw, normalised=normalised, source_hash=source_hash(normalised), kind=kind)
 
 
 def _invalid(spec: FieldSpec, raw: str, error: str) -> Segment:
     return Segment(
-        field_key=spec.key, raw=raw, normalised="", source_hash=_raw_hash(raw), kind=SegmentKind.INVALID, error=error
+        field_key=spec.key,
+        raw=raw,
+        normalised="",
+        source_hash=_raw_hash(raw),
+        kind=SegmentKind.INVALID,
+        error=error,
     )
 
 

@@ -54,7 +54,9 @@ def _atoms(text: str, level: int, limit: int, spans: list[tuple[int, int]], offs
 
 def _graphemes(text: str, limit: int, spans: list[tuple[int, int]], offset: int) -> Iterable[str]:
     """Whole spans and single graphemes; one longer than the limit is cut between code points."""
-    inside = [(max(low - offset, 0), high - offset) for low, high in spans if low < offset + len(text) and high > offset]
+    inside = [
+        (max(low - offset, 0), high - offset) for low, high in spans if low < offset + len(text) and high > offset
+    ]
     position = 0
     for low, high in [*inside, (len(text), len(text))]:
         for match in _GRAPHEME.finditer(text, position, low):

@@ -20,7 +20,7 @@ _RUN_OF_SPACES = re.compile(" {2,}")
 _SPACE_AROUND_LINE_END = re.compile(" *\n *")
 _MANY_LINE_ENDS = re.compile("\n{3,}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_OUTER = " \n\r\t\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_OUTER = " \n\r\t\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 def normalise(text: str, *, preserve_whitespace: bool = False) -> str:

@@ -49,7 +49,9 @@ def decide_tick(
         wait = "" if next_due_seconds is None else f", next in {next_due_seconds} s"
         return SkipTick(reason=f"0 due, {waiting} waiting for back-off{wait}")
     backlog = due_groups >= settings.backlog_groups or oldest_age_seconds >= settings.backlog_age_seconds
-    delay = min(settings.backlog_delay_seconds, settings.fixed_delay_seconds) if backlog else settings.fixed_delay_seconds
+    delay = (
+        min(settings.backlog_delay_seconds, settings.fixed_delay_seconds) if backlog else settings.fixed_delay_seconds
+    )
     if last_end is not None:
         left = delay - (now - last_end).total_seconds()
         if 0 < left <= 2 * delay:

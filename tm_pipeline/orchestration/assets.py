@@ -47,7 +47,8 @@ def external_assets(registry: DomainRegistry) -> list[dg.AssetSpec]:
     memory = dg.AssetSpec(
         MEMORY_ASSET,
         deps=[JOB_ASSET],
-        description="The translation memory: each text, language pair and engine once. Written by `translate_due_groups`.",
+        description="The translation memory: each text, language pair and engine once. "
+        "Written by `translate_due_groups`.",
         group_name="memory",
         kinds={"mysql"},
         owners=[LOCALIZATION],

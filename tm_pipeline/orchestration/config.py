@@ -20,16 +20,20 @@ class ReserveConfig(dg.Config):
 
     domains: list[str] = Field(default=[], description="Only these domains; empty means all.")
     full: bool = Field(
-        default=False, description="Reconcile whole source tables by hash, instead of what changed since the last scan."
+        default=False,
+        description="Reconcile whole source tables by hash, instead of what changed since the last scan.",
     )
 
 
 class ReadModelConfig(dg.Config):
     """What one materialisation rebuilds."""
 
-    ids: list[int] = Field(default=[], description="Only these resource ids; empty means all of the selected partitions.")
+    ids: list[int] = Field(
+        default=[], description="Only these resource ids; empty means all of the selected partitions."
+    )
     only_due: bool = Field(
-        default=False, description="Only what is marked as due (what the sensor launches), instead of a rebuild."
+        default=False,
+        description="Only what is marked as due (what the sensor launches), instead of a rebuild.",
     )
 
 
@@ -39,7 +43,8 @@ class RetryConfig(dg.Config):
     domains: list[str] = Field(default=[], description="Only these domains; empty means all.")
     target_language: str = Field(default="", description="Only this language; empty means all.")
     statuses: list[str] = Field(
-        default=["FAILED"], description="FAILED, NEEDS_REVIEW or NEEDS_CREDENTIAL; jobs in these states start again."
+        default=["FAILED"],
+        description="FAILED, NEEDS_REVIEW or NEEDS_CREDENTIAL; jobs in these states start again.",
     )
     reason: str = Field(default="retried in the launchpad", description="Kept in translation_event.")
     dry_run: bool = Field(default=True, description="Only count; set to false to act.")

@@ -60,7 +60,17 @@ def tick_summary(groups: Sequence[dict[str, Any]], released: int) -> dict[str, A
 
 def reserved_metadata(reserved: Reserved) -> dict[str, Any]:
     """The counts of an intake."""
-    names = ("resources", "unchanged", "withdrawn", "segments", "passthrough", "hits", "booked", "superseded", "invalid")
+    names = (
+        "resources",
+        "unchanged",
+        "withdrawn",
+        "segments",
+        "passthrough",
+        "hits",
+        "booked",
+        "superseded",
+        "invalid",
+    )
     return {name: getattr(reserved, name) for name in names}
 
 

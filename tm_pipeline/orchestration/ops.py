@@ -79,7 +79,13 @@ def translate_and_record(
     held = reacquire(ctx, key, claimed_by=run_id, include_failed=context.run.parent_run_id is not None)
     if held is None:
         context.log.info(f"{key}: another run has it or it is done, nothing written")
-        nothing = {"completed": 0, "retry_scheduled": 0, "from_memory": 0, "provider_calls": 0, "characters": 0}
+        nothing = {
+            "completed": 0,
+            "retry_scheduled": 0,
+            "from_memory": 0,
+            "provider_calls": 0,
+            "characters": 0,
+        }
         return dg.Output({"group": str(key), "seconds": 0.0, **nothing}, metadata={"already_settled": True})
     result = work_group(ctx, held, run_id=run_id)
     context.log.info(
@@ -151,7 +157,8 @@ def retry_stopped(context: dg.OpExecutionContext, config: RetryConfig, pipeline:
         raise dg.Failure(f"unknown states {unknown}; use {', '.join(JobStatus)}", allow_retries=False)
     ctx = pipeline.context
     count = 0
-    for name in config.domains or [None]:
+    chosen: list[str | None] = [*config.domains] or [None]
+    for name in chosen:
         selection = Selection(
             statuses=[JobStatus(name) for name in config.statuses],
             resource_type=ctx.domain(name).resource_type if name else None,

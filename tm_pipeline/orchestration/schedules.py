@@ -15,9 +15,7 @@ def build_schedules(*, automation: bool) -> list[dg.ScheduleDefinition]:
     status = dg.DefaultScheduleStatus.RUNNING if automation else dg.DefaultScheduleStatus.STOPPED
 
     @dg.schedule(cron_schedule="*/10 * * * *", job=translate_due_groups, default_status=status)
-    def ten_minute_schedule(
-        context: dg.ScheduleEvaluationContext, pipeline: Pipeline
-    ) -> dg.RunRequest | dg.SkipReason:
+    def ten_minute_schedule(context: dg.ScheduleEvaluationContext, pipeline: Pipeline) -> dg.RunRequest | dg.SkipReason:
         """A heartbeat by the wall clock that takes the same decision as `fixed_delay_sensor`.
 
         It launches only what the sensor has not: with the sensor on, it skips and says why.
@@ -25,6 +23,6 @@ def build_schedules(*, automation: bool) -> list[dg.ScheduleDefinition]:
         decision, last = tick_decision(context.instance, pipeline, datetime.now(UTC))
         if isinstance(decision, SkipTick):
             return dg.SkipReason(decision.reason)
-        return tick_request(decision, last, pipeline.settings, "ten_minute_schedule")
+        return tick_request(last, pipeline.settings, "ten_minute_schedule")
 
     return [ten_minute_schedule]

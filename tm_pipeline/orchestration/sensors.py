@@ -24,9 +24,7 @@ ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRun
 LIVE = tuple(status for status in dg.DagsterRunStatus if status not in ENDED)
 
 
-def tick_decision(
-    instance: dg.DagsterInstance, pipeline: Pipeline, now: datetime
-) -> tuple[RunTick | SkipTick, str]:
+def tick_decision(instance: dg.DagsterInstance, pipeline: Pipeline, now: datetime) -> tuple[RunTick | SkipTick, str]:
     """What to do now, and the id of the last finished tick, ``none`` before the first."""
     lane = {LANE: Lane.TICK.value}
     live = instance.get_run_records(dg.RunsFilter(tags=lane, statuses=list(LIVE)), limit=1)
@@ -52,7 +50,7 @@ def tick_decision(
     return decision, last.dagster_run.run_id if last is not None else "none"
 
 
-def tick_request(decision: RunTick, last_run: str, settings: Settings, trigger: str) -> dg.RunRequest:
+def tick_request(last_run: str, settings: Settings, trigger: str) -> dg.RunRequest:
     """The run of a tick: at most one successor for each finished one."""
     config = {"ops": {"claim_groups": {"config": {"max_groups": settings.groups_per_tick}}}}
     return dg.RunRequest(run_key=f"tick-after-{last_run}", run_config=config, tags={TRIGGER: trigger})
@@ -73,7 +71,7 @@ def _launching(registry: DomainRegistry, fixed: dict[str, object]) -> Sequence[d
         if isinstance(decision, SkipTick):
             return dg.SkipReason(decision.reason)
         context.log.info(decision.reason)
-        return tick_request(decision, last, pipeline.settings, "fixed_delay_sensor")
+        return tick_request(last, pipeline.settings, "fixed_delay_sensor")
 
     @dg.sensor(job=reserve_translations, **fixed)  # type: ignore[arg-type]
     def source_change_sensor(context: dg.SensorEvaluationContext, pipeline: Pipeline) -> dg.RunRequest | dg.SkipReason:
@@ -129,7 +127,9 @@ def _releasing(status: dg.DefaultSensorStatus) -> Sequence[dg.SensorDefinition]:
         return dg.SkipReason(f"{released} jobs released from run {run.run_id}")
 
     @dg.run_failure_sensor(
-        monitored_jobs=[translate_due_groups], default_status=status, minimum_interval_seconds=INTERVAL_SECONDS
+        monitored_jobs=[translate_due_groups],
+        default_status=status,
+        minimum_interval_seconds=INTERVAL_SECONDS,
     )
     def run_failure_release(context: dg.RunFailureSensorContext, pipeline: Pipeline) -> dg.SkipReason:
         """Give back at once what a failed tick still holds; the sweep would do so when its leases end."""

@@ -182,9 +182,7 @@ class PapagoDetector:
 def parsed_json(reply: HttpReply) -> object:
     """The body as JSON; None where it is none, is not UTF-8, or holds one name twice."""
     try:
-        return json.loads(
-            reply.body.decode("utf-8-sig"), object_pairs_hook=_unique_names, parse_constant=_no_constant
-        )
+        return json.loads(reply.body.decode("utf-8-sig"), object_pairs_hook=_unique_names, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         return None
 
@@ -220,9 +218,7 @@ def _without_a_call(
         return ItemOutcome(id=item.id, text=item.text)
     units = utf16_units(item.text)
     if units > MAX_CHARACTERS:
-        message = (
-            f"papago takes {MAX_CHARACTERS:,} characters a call, the text has {units:,}; nothing was sent."
-        )
+        message = f"papago takes {MAX_CHARACTERS:,} characters a call, the text has {units:,}; nothing was sent."
         return _refused(item, InvalidInputError(message))
     return None
 

@@ -199,9 +199,7 @@ def _refuse_beyond_limits(calls: Sequence[Call]) -> None:
         )
 
 
-def _close_failed(
-    ctx: Context, call_id: int, error: ProviderError, begun: float, *, billed_units: int = 0
-) -> None:
+def _close_failed(ctx: Context, call_id: int, error: ProviderError, begun: float, *, billed_units: int = 0) -> None:
     """Book a call that gave no text: paid but useless, possibly paid, or surely unpaid."""
     state = CallState.UNKNOWN if error.may_have_been_billed else CallState.REFUSED
     if isinstance(error, OutputInvalidError):

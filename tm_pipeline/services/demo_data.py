@@ -120,17 +120,13 @@ _GAME_LINES = (
 )
 
 
-def _rows(
-    resource_type: str, keys: tuple[str, ...], rows: tuple[tuple[object, ...], ...]
-) -> tuple[SampleRow, ...]:
+def _rows(resource_type: str, keys: tuple[str, ...], rows: tuple[tuple[object, ...], ...]) -> tuple[SampleRow, ...]:
     return tuple(
         SampleRow(
             resource_type=resource_type,
             id=int(str(row[0])),
             language=None if row[1] is None else str(row[1]),
-            values={
-                key: None if text is None else str(text) for key, text in zip(keys, row[2:], strict=True)
-            },
+            values={key: None if text is None else str(text) for key, text in zip(keys, row[2:], strict=True)},
         )
         for row in rows
     )

@@ -5,7 +5,7 @@ of auto-increment ids is not the order of commits.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from tm_pipeline.domain.domains import Domain
@@ -33,7 +33,7 @@ class Folded:
 
     requests: int = 0
     dead: int = 0
-    reserved: Reserved = Reserved()
+    reserved: Reserved = field(default_factory=Reserved)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Scanned:
     full: bool
     rows: int = 0
     withdrawn: int = 0
-    reserved: Reserved = Reserved()
+    reserved: Reserved = field(default_factory=Reserved)
 
 
 def fold_requests(ctx: Context, *, limit: int = PAGE_ROWS) -> Folded:
@@ -146,7 +146,7 @@ def scan(
     rows, withdrawn, total = 0, 0, Reserved()
     after_id, after = 0, None
     while True:
-        page = _page(ctx, domain, full, since, after_id, after, page_rows)
+        page = _page(ctx, domain, full=full, since=since, after_id=after_id, after=after, limit=page_rows)
         if full:
             high = page[-1].resource_id if len(page) == page_rows else None
             withdrawn += _withdraw_vanished(ctx, domain, after_id, high, {row.resource_id for row in page})
@@ -169,6 +169,7 @@ def scan(
 def _page(
     ctx: Context,
     domain: Domain,
+    *,
     full: bool,
     since: datetime | None,
     after_id: int,

@@ -20,7 +20,14 @@ from tm_pipeline.services.reserve import reserve
 from tm_pipeline.store.engine import Connection
 from tm_pipeline.store.jobs import jobs_of_resources
 from tm_pipeline.store.read_models import delete_rows, ids_between, write_rows
-from tm_pipeline.store.refreshes import Refresh, delete_refreshes, due_domains, lock_due, mark_refresh, postpone
+from tm_pipeline.store.refreshes import (
+    Refresh,
+    delete_refreshes,
+    due_domains,
+    lock_due,
+    mark_refresh,
+    postpone,
+)
 from tm_pipeline.store.sources import SourceRow, read_rows, rows_after_id
 
 BATCH_ROWS = 100
@@ -82,7 +89,11 @@ def materialise_due(
 
 
 def request_rebuild(
-    ctx: Context, *, resource_type: str, locales: Sequence[str] | None = None, ids: Sequence[int] | None = None
+    ctx: Context,
+    *,
+    resource_type: str,
+    locales: Sequence[str] | None = None,
+    ids: Sequence[int] | None = None,
 ) -> int:
     """Mark read models for a rebuild: all of a domain, some locales, or given ids; returns the number of marks."""
     domain = ctx.domain(resource_type)
@@ -222,7 +233,10 @@ def _job_of(need: Need, jobs: Sequence[Job]) -> Job | None:
 def _fail(ctx: Context, batch: _Batch, mark: Refresh, reason: str) -> None:
     policy = ctx.policy
     seconds = backoff_seconds(
-        mark.attempts + 1, base=policy.backoff_base_seconds, cap=policy.backoff_max_seconds, jitter=ctx.random()
+        mark.attempts + 1,
+        base=policy.backoff_base_seconds,
+        cap=policy.backoff_max_seconds,
+        jitter=ctx.random(),
     )
     batch.postponed.append((mark.id, max(1, seconds), reason))
     batch.failed.append((mark.key, reason))

@@ -51,10 +51,7 @@ def assess(
         for row in rows
     }
     undeclared = [
-        segment
-        for row in rows
-        if declared_language(row.language) is None
-        for segment in extracted[row.resource_id]
+        segment for row in rows if declared_language(row.language) is None for segment in extracted[row.resource_id]
     ]
     book = consult(ctx, undeclared, ask_provider=ask_provider)
     spoken = {row.resource_id: _spoken(domain, row, extracted[row.resource_id], book) for row in rows}
@@ -66,7 +63,15 @@ def assess(
             fingerprint=source_fingerprint(domain, row.values, row.language),
             by_language={
                 language: tuple(
-                    _need(domain, row, segment, spoken[row.resource_id][segment.field_key], language, units, book)
+                    _need(
+                        domain,
+                        row,
+                        segment,
+                        spoken[row.resource_id][segment.field_key],
+                        language,
+                        units,
+                        book,
+                    )
                     for segment in extracted[row.resource_id]
                 )
                 for language in languages
@@ -76,17 +81,15 @@ def assess(
     ]
 
 
-def _spoken(
-    domain: Domain, row: SourceRow, segments: Iterable[Segment], book: LanguageBook
-) -> dict[str, str]:
+def _spoken(domain: Domain, row: SourceRow, segments: Iterable[Segment], book: LanguageBook) -> dict[str, str]:
     declared = declared_language(row.language)
-    return {
-        segment.field_key: book.language_of(segment, declared, domain.source_language) for segment in segments
-    }
+    return {segment.field_key: book.language_of(segment, declared, domain.source_language) for segment in segments}
 
 
 def _keys(
-    extracted: Mapping[int, Sequence[Segment]], spoken: Mapping[int, Mapping[str, str]], languages: Sequence[str]
+    extracted: Mapping[int, Sequence[Segment]],
+    spoken: Mapping[int, Mapping[str, str]],
+    languages: Sequence[str],
 ) -> set[UnitKey]:
     return {
         UnitKey(source_hash=segment.source_hash, source_language=source, target_language=target)

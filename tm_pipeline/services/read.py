@@ -55,13 +55,13 @@ def read(ctx: Context, resource_type: str, resource_id: int, locale: str, *, boo
         ctx.db.run(lambda conn: append_request_once(conn, resource_type, resource_id, wanted, READ_MISS))
     if found is None:
         fields = {key: source.values.get(key) or "" for key in domain.field_keys}
-        return _reading(domain, resource_id, wanted, Origin.SOURCE, True, fields)
+        return _reading(domain, resource_id, wanted, Origin.SOURCE, fields, stale=True)
     origin = Origin.READ_MODEL if found.locale == wanted else Origin.FALLBACK
-    return _reading(domain, resource_id, wanted, origin, stale, _fields(domain, found, domain.field_keys))
+    return _reading(domain, resource_id, wanted, origin, _fields(domain, found, domain.field_keys), stale=stale)
 
 
 def _reading(
-    domain: Domain, resource_id: int, locale: str, origin: Origin, stale: bool, fields: Mapping[str, str]
+    domain: Domain, resource_id: int, locale: str, origin: Origin, fields: Mapping[str, str], *, stale: bool
 ) -> Reading:
     return Reading(
         resource_type=domain.resource_type,

@@ -151,7 +151,8 @@ def _plan_need(
         return True
     segment = need.segment
     known = next(
-        (job for job in jobs if job.field_key == segment.field_key and job.source_hash == segment.source_hash), None
+        (job for job in jobs if job.field_key == segment.field_key and job.source_hash == segment.source_hash),
+        None,
     )
     if known is not None:
         if known.status is JobStatus.RUNNING:

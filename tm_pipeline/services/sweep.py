@@ -24,8 +24,10 @@ class Swept:
 
 
 def sweep(ctx: Context, *, limit: int = SWEEP_ROWS, actor: str = "sweep") -> Swept:
-    """Give back expired leases (an attempt is counted, so a job that kills its worker ends as FAILED) and
-    book calls whose worker died as possibly paid."""
+    """Give back expired leases, and book calls whose worker died as possibly paid.
+
+    An attempt is counted, so a job that kills its worker ends as FAILED.
+    """
     moved = sweep_expired(ctx.db, max_retries=ctx.policy.max_retries, limit=limit)
     unknown = ctx.db.run(lambda conn: expire_calls(conn, limit=limit))
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from tm_pipeline.domain.backoff import backoff_seconds
-from tm_pipeline.domain.domains import Domain
 from tm_pipeline.domain.errors import ErrorKind, InvalidSourceError, OutputInvalidError, ProviderError
 from tm_pipeline.domain.jobs import ClaimedGroup, Job, JobOutcome, JobStatus
 from tm_pipeline.domain.languages import same_language
@@ -34,10 +33,11 @@ from tm_pipeline.store.memory import Unit, UnitKey, find_units
 def translate_group(
     ctx: Context, group: ClaimedGroup, *, run_id: str, keep_going: Callable[[], bool]
 ) -> list[JobOutcome]:
-    """One outcome per job of ``group``; jobs after ``keep_going`` turned false, or after the provider
-    stopped, are released without burning an attempt."""
-    domain = ctx.domain(group.key.resource_type)
-    engine = ctx.engines.engine_for(domain.resource_type)
+    """One outcome per job of ``group``.
+
+    Jobs after ``keep_going`` turned false, or after the provider stopped, are released without burning an attempt.
+    """
+    engine = ctx.engines.engine_for(group.key.resource_type)
     units = _memory(ctx, group, engine)
     outcomes: list[JobOutcome] = []
     open_jobs: list[Job] = []
@@ -56,7 +56,7 @@ def translate_group(
         if paused is not None or not keep_going():
             outcomes.append(released(job, paused))
             continue
-        outcome, paused = _translate_job(ctx, domain, engine, job, pieces[job.id], ledger, paid, run_id=run_id)
+        outcome, paused = _translate_job(ctx, engine, job, pieces[job.id], ledger, paid, run_id=run_id)
         outcomes.append(outcome)
     return outcomes
 
@@ -91,13 +91,16 @@ def _without_a_call(job: Job, units: Mapping[UnitKey, Unit]) -> JobOutcome | Non
     if unit is None or unit.source_text != job.source_text:
         return None
     return JobOutcome(
-        job=job, status=JobStatus.COMPLETED, retry_count=job.retry_count, reused=True, engine_key=unit.provider
+        job=job,
+        status=JobStatus.COMPLETED,
+        retry_count=job.retry_count,
+        reused=True,
+        engine_key=unit.provider,
     )
 
 
 def _translate_job(
     ctx: Context,
-    domain: Domain,
     engine: Engine,
     job: Job,
     pieces: Sequence[str],
@@ -118,7 +121,7 @@ def _translate_job(
             reply = paid.get(key) or obtain(ctx, engine, job, piece, ledger.get(key, ()), run_id=run_id)
             paid[key] = replace(reply, replayed=True, characters=0)
             replies.append(reply)
-        return _accepted(ctx, domain, engine, job, replies), None
+        return _accepted(engine, job, replies), None
     except CallInFlightError as error:
         return deferred(job, str(error), seconds=max(1, ctx.policy.lease_seconds // 8)), None
     except CallLimitError as error:
@@ -127,7 +130,12 @@ def _translate_job(
         _refuse_replies(ctx, replies, str(error))
         return decide(error), None
     except ProviderError as error:
-        stops = error.kind in {ErrorKind.RATE_LIMITED, ErrorKind.QUOTA, ErrorKind.CREDENTIAL, ErrorKind.CONFIGURATION}
+        stops = error.kind in {
+            ErrorKind.RATE_LIMITED,
+            ErrorKind.QUOTA,
+            ErrorKind.CREDENTIAL,
+            ErrorKind.CONFIGURATION,
+        }
         return decide(error), error if stops else None
 
 
@@ -140,13 +148,10 @@ def _refuse_replies(ctx: Context, replies: Sequence[Reply], message: str) -> Non
         ctx.db.run(write)
 
 
-def _accepted(
-    ctx: Context, domain: Domain, engine: Engine, job: Job, replies: Sequence[Reply]
-) -> JobOutcome:
+def _accepted(engine: Engine, job: Job, replies: Sequence[Reply]) -> JobOutcome:
     """The completed outcome of joined replies; raises ``OutputInvalidError`` where a check refuses them."""
     text = "".join(reply.text for reply in replies)
-    spec = domain.field(job.field_key)
-    findings = check(job.source_text, text, kind=spec.kind if spec else None)
+    findings = check(job.source_text, text)
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if errors:
         raise OutputInvalidError("; ".join(f"{finding.check}: {finding.message}" for finding in errors))

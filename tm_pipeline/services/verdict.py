@@ -3,7 +3,13 @@
 from collections.abc import Callable
 from math import ceil
 
-from tm_pipeline.domain.errors import ErrorKind, InvalidSourceError, ProviderError, RateLimitedError, TmPipelineError
+from tm_pipeline.domain.errors import (
+    ErrorKind,
+    InvalidSourceError,
+    ProviderError,
+    RateLimitedError,
+    TmPipelineError,
+)
 from tm_pipeline.domain.jobs import Job, JobOutcome, JobStatus
 from tm_pipeline.services.calls import CallLimitError
 
@@ -80,5 +86,7 @@ def released(job: Job, paused: ProviderError | None) -> JobOutcome:
         status=JobStatus.PENDING,
         retry_count=job.retry_count,
         error_kind=job.error_kind,
-        message=f"Not tried: the provider stopped ({paused})"[:MESSAGE_CHARACTERS] if paused else job.last_error_message,
+        message=f"Not tried: the provider stopped ({paused})"[:MESSAGE_CHARACTERS]
+        if paused
+        else job.last_error_message,
     )

@@ -29,9 +29,7 @@ def work_group(
     try:
         failpoint("after_claim")
         with LeaseKeeper(ctx, group.token) as keeper:
-            outcomes = translate_group(
-                ctx, group, run_id=run_id, keep_going=lambda: keep_going() and keeper.alive()
-            )
+            outcomes = translate_group(ctx, group, run_id=run_id, keep_going=lambda: keep_going() and keeper.alive())
             return record_group(ctx, group, outcomes, run_id=run_id, seconds=time.monotonic() - begun)
     except TmPipelineError:
         release_group(ctx.db, group.token)
@@ -55,7 +53,11 @@ def _book_fault(ctx: Context, group: ClaimedGroup, error: Exception, run_id: str
 
 
 def work_groups(
-    ctx: Context, groups: Sequence[ClaimedGroup], *, run_id: str, keep_going: Callable[[], bool] = lambda: True
+    ctx: Context,
+    groups: Sequence[ClaimedGroup],
+    *,
+    run_id: str,
+    keep_going: Callable[[], bool] = lambda: True,
 ) -> list[GroupResult]:
     """Work on ``groups`` in up to ``max_in_flight`` threads; a fault in one leaves the others working.
 
@@ -65,7 +67,7 @@ def work_groups(
     def guarded(group: ClaimedGroup) -> GroupResult:
         try:
             return work_group(ctx, group, run_id=run_id, keep_going=keep_going)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other groups go on and the log has it
             _log.exception("group %s hit a fault", group.key)
             return GroupResult(key=group.key, retried=len(group.jobs), message=f"{type(error).__name__}: {error}")
 

@@ -59,7 +59,9 @@ def candidate_groups(
         sizes: dict[str, int] = {}
         for row in rows:
             key = GroupKey(
-                resource_type=row.resource_type, resource_id=row.resource_id, target_language=row.target_language
+                resource_type=row.resource_type,
+                resource_id=row.resource_id,
+                target_language=row.target_language,
             )
             head_start = next(d.priority_seconds for d in domains if d.resource_type == row.resource_type)
             if key not in exclude:
@@ -112,9 +114,7 @@ def _domain_window(
     )
     if after is not None:
         due, last_id = after
-        statement = statement.where(
-            or_(t.c.next_retry_at > due, and_(t.c.next_retry_at == due, t.c.id > last_id))
-        )
+        statement = statement.where(or_(t.c.next_retry_at > due, and_(t.c.next_retry_at == due, t.c.id > last_id)))
     if languages is not None:
         statement = statement.where(t.c.target_language.in_(list(languages)))
     return statement
@@ -140,9 +140,7 @@ def take_groups(
             )
         for key in candidates:
             tried.add(key)
-            group = take_group(
-                db, key, token=uuid.uuid4().hex, claimed_by=claimed_by, lease_seconds=lease_seconds
-            )
+            group = take_group(db, key, token=uuid.uuid4().hex, claimed_by=claimed_by, lease_seconds=lease_seconds)
             if group is not None:
                 taken.append(group)
         if len(taken) >= limit or len(candidates) < missing:
@@ -150,9 +148,7 @@ def take_groups(
     return taken
 
 
-def take_group(
-    db: Database, key: GroupKey, *, token: str, claimed_by: str, lease_seconds: int
-) -> ClaimedGroup | None:
+def take_group(db: Database, key: GroupKey, *, token: str, claimed_by: str, lease_seconds: int) -> ClaimedGroup | None:
     """Take a group's due jobs, or None where it is held, running or no longer due."""
 
     def work(conn: Connection) -> ClaimedGroup | None:
@@ -166,7 +162,13 @@ def take_group(
 
 
 def reacquire_group(
-    db: Database, key: GroupKey, *, token: str, claimed_by: str, lease_seconds: int, include_failed: bool = False
+    db: Database,
+    key: GroupKey,
+    *,
+    token: str,
+    claimed_by: str,
+    lease_seconds: int,
+    include_failed: bool = False,
 ) -> ClaimedGroup | None:
     """Take a group again for a chain of runs: its own rows, a dead lease's, or due ones (design §8).
 
@@ -321,12 +323,18 @@ def sweep_expired(db: Database, *, max_retries: int, limit: int = 200) -> list[t
     def work(conn: Connection) -> list[tuple[Job, JobStatus]]:
         lapsed = (t.c.status == RUNNING, t.c.lease_expires_at < now_precise())
         statement = (
-            select(*COLUMNS).where(*lapsed).order_by(t.c.lease_expires_at).limit(limit).with_for_update(skip_locked=True)
+            select(*COLUMNS)
+            .where(*lapsed)
+            .order_by(t.c.lease_expires_at)
+            .limit(limit)
+            .with_for_update(skip_locked=True)
         )
         moved: list[tuple[Job, JobStatus]] = []
         for job in (as_job(row) for row in conn.execute(statement).all()):
             status = JobStatus.FAILED if job.retry_count + 1 >= max_retries else JobStatus.PENDING
-            fenced = update(t).where(t.c.id == job.id, by_status(conn, (RUNNING,)), t.c.lease_expires_at < now_precise())
+            fenced = update(t).where(
+                t.c.id == job.id, by_status(conn, (RUNNING,)), t.c.lease_expires_at < now_precise()
+            )
             changed = conn.execute(
                 fenced.values(
                     status=status.value,

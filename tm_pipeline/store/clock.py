@@ -6,7 +6,7 @@ SQLite has no server, so its functions read the clock that ``open_database`` was
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import ColumnElement, Connection, Integer, bindparam, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
@@ -17,8 +17,6 @@ class _Now(ColumnElement[datetime]):
     inherit_cache = False
 
     def __init__(self, fsp: int, offset: "ColumnElement[int] | int") -> None:
-        from sqlalchemy import Integer, bindparam
-
         self.type = UtcTimestamp(fsp)
         self.fsp = fsp
         self.offset = bindparam(None, offset, Integer, unique=True) if isinstance(offset, int) else offset
@@ -48,7 +46,5 @@ def now_precise(offset: "ColumnElement[int] | int" = 0) -> ColumnElement[datetim
 
 def read_now(conn: Connection) -> datetime:
     """The database's now as an aware UTC time."""
-    value = conn.execute(select(now_precise().label("now"))).scalar_one()
-    if isinstance(value, str):
-        value = datetime.fromisoformat(value)
-    return value.replace(tzinfo=UTC)
+    value: Any = conn.execute(select(now_precise().label("now"))).scalar_one()
+    return (datetime.fromisoformat(value) if isinstance(value, str) else value).replace(tzinfo=UTC)

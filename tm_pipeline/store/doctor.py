@@ -39,7 +39,9 @@ def examine(db: Database, domains: Sequence[Domain] = ()) -> list[Check]:
                 problems = check_source(conn, domain)
                 detail = "; ".join(problems) or "tables and columns are there"
                 remedy = "create the tables or correct the domains file" if problems else ""
-                checks.append(Check(name=f"domain {domain.resource_type}", ok=not problems, detail=detail, remedy=remedy))
+                checks.append(
+                    Check(name=f"domain {domain.resource_type}", ok=not problems, detail=detail, remedy=remedy)
+                )
     checks.append(_writable(db))
     return checks
 
@@ -65,16 +67,26 @@ def _server(conn: Connection) -> list[Check]:
     least = MIN_MARIADB if "mariadb" in row.version.lower() else MIN_MYSQL
     wanted = ".".join(str(part) for part in least)
     return [
-        _check("version", tuple(numbers) >= least, row.version, f"use MariaDB 10.6+ or MySQL 8 (at least {wanted})"),
+        _check(
+            "version",
+            tuple(numbers) >= least,
+            row.version,
+            f"use MariaDB 10.6+ or MySQL 8 (at least {wanted})",
+        ),
         _check("strict mode", "STRICT_TRANS_TABLES" in row.mode, row.mode, "allow the session to set sql_mode"),
         _check("time zone", row.zone == "+00:00", row.zone, "allow the session to set time_zone"),
         _check("character set", row.charset == "utf8mb4", row.charset, "ALTER DATABASE … CHARACTER SET utf8mb4"),
-        _check("packet size", int(row.packet) >= MIN_PACKET_BYTES, str(row.packet), "raise max_allowed_packet to 16M"),
+        _check(
+            "packet size",
+            int(row.packet) >= MIN_PACKET_BYTES,
+            str(row.packet),
+            "raise max_allowed_packet to 16M",
+        ),
         _check("read only", not int(row.read_only), str(row.read_only), "point TM_DATABASE_URL at the primary"),
     ]
 
 
-def _check(name: str, ok: bool, detail: str, remedy: str) -> Check:
+def _check(name: str, ok: bool, detail: str, remedy: str) -> Check:  # noqa: FBT001 - a row of the table above
     return Check(name=name, ok=ok, detail=detail, remedy="" if ok else remedy)
 
 
@@ -95,5 +107,10 @@ def _writable(db: Database) -> Check:
         with db.begin() as conn:
             conn.execute(text("UPDATE schema_version SET version = version WHERE version < 0"))
     except TmPipelineError as error:
-        return Check(name="writing", ok=False, detail=str(error), remedy="grant INSERT, UPDATE and DELETE; see sql/contract")
+        return Check(
+            name="writing",
+            ok=False,
+            detail=str(error),
+            remedy="grant INSERT, UPDATE and DELETE; see sql/contract",
+        )
     return Check(name="writing", ok=True, detail="a write transaction works")

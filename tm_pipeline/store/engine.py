@@ -11,16 +11,17 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection as Connection
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from tm_pipeline.domain.errors import ConfigurationError
 from tm_pipeline.store.faults import is_retryable, translated
 
 T = TypeVar("T")
+
+__all__ = ["Connection", "Database", "open_database"]
 
 READ_ONLY = "tm_read_only"
 CONNECT_TIMEOUT_SECONDS = 10

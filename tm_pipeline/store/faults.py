@@ -47,17 +47,15 @@ def translated(error: SQLAlchemyError) -> TmPipelineError:
     lowered = said.lower()
     if code in DENIED:
         return ConfigurationError(f"The database refused the login or the name in TM_DATABASE_URL: {said}")
+    if "unable to open database file" in lowered:
+        return ConfigurationError(f"The SQLite file of TM_DATABASE_URL cannot be opened: {said}. Check the folder.")
     if code in SCHEMA or "no such table" in lowered or "no such column" in lowered:
         return SchemaError(f"The schema lacks something: {said}. Run tm-pipeline migrate, then tm-pipeline doctor.")
     if code in DATA:
         return ReadModelError(f"The database refused a value: {said}")
-    if "unable to open database file" in lowered:
-        return ConfigurationError(f"The SQLite file of TM_DATABASE_URL cannot be opened: {said}. Check the folder.")
     if isinstance(error, PoolTimeoutError):
-        return DatabaseUnavailableError("All pooled connections stayed busy; lower the number of threads and try again.")
-    if isinstance(error, DBAPIError):
-        return DatabaseUnavailableError(f"The database did not do it: {said}. Nothing is lost; run the same again.")
-    return DatabaseUnavailableError(f"The database layer failed: {said}")
+        said = "all pooled connections stayed busy, lower the number of threads"
+    return DatabaseUnavailableError(f"The database did not do it: {said}. Nothing is lost; run the same again.")
 
 
 def _said(error: SQLAlchemyError) -> str:

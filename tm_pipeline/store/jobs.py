@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, case, literal_column, select, update
+from sqlalchemy import Connection, Select, case, literal_column, select, update
 from sqlalchemy.dialects import mysql, sqlite
 
 from tm_pipeline.domain.errors import ErrorKind
@@ -44,7 +44,7 @@ UNFINISHED = (
 )
 
 
-def as_job(row: Row[Any]) -> Job:
+def as_job(row: Any) -> Job:
     """A job from a row of ``COLUMNS``."""
     known = {kind.value for kind in ErrorKind}
     return Job(
@@ -84,7 +84,9 @@ def jobs_of_resources(conn: Connection, resource_type: str, ids: Sequence[int]) 
 def resource_ids_between(conn: Connection, resource_type: str, low: int, high: int | None) -> set[int]:
     """Resources in the id range (low, high] that have unfinished jobs; ``high`` None is open."""
     statement = select(t.c.resource_id).where(
-        t.c.resource_type == resource_type, t.c.resource_id > low, t.c.status.in_([s.value for s in UNFINISHED])
+        t.c.resource_type == resource_type,
+        t.c.resource_id > low,
+        t.c.status.in_([s.value for s in UNFINISHED]),
     )
     if high is not None:
         statement = statement.where(t.c.resource_id <= high)

@@ -59,7 +59,12 @@ def find_units(
         ordered = sorted(set(hashes))
         for start in range(0, len(ordered), IN_LIST):
             statement = select(
-                t.c.id, t.c.source_hash, t.c.source_text, t.c.translated_text, t.c.provider, t.c.provider_version
+                t.c.id,
+                t.c.source_hash,
+                t.c.source_text,
+                t.c.translated_text,
+                t.c.provider,
+                t.c.provider_version,
             ).where(
                 t.c.source_hash.in_(ordered[start : start + IN_LIST]),
                 t.c.source_language == source,
@@ -107,5 +112,12 @@ def upsert_units(conn: Connection, units: Sequence[UnitDraft], normalization_ver
             t,
             rows,
             key=("source_hash", "source_language", "target_language", "provider", "normalization_version"),
-            changed=("source_text", "translated_text", "provider_version", "origin_call_id", "qa_warnings", "status"),
+            changed=(
+                "source_text",
+                "translated_text",
+                "provider_version",
+                "origin_call_id",
+                "qa_warnings",
+                "status",
+            ),
         )

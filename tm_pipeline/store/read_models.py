@@ -90,7 +90,7 @@ def read_with_source(
     source, model = source_table(domain), read_model_table(domain)
     spec = domain.read_model
     names = source_columns(domain)
-    columns = [source.c[name].label(f"s_{name}") for name in names]
+    columns: list[Any] = [source.c[name].label(f"s_{name}") for name in names]
     columns += [model.c.locale, model.c[_content(domain)].label("content")]
     columns += [model.c.source_fingerprint, model.c.source_version]
     joined = source.outerjoin(
@@ -102,7 +102,7 @@ def read_with_source(
     if not rows:
         return None, {}
     found = as_source_row(domain, {name: rows[0][f"s_{name}"] for name in names})
-    return found, {row["locale"]: _model(domain, resource_id, row) for row in rows if row["locale"] is not None}
+    return found, {row["locale"]: _model(domain, resource_id, dict(row)) for row in rows if row["locale"] is not None}
 
 
 def _model(domain: Domain, resource_id: int, row: Mapping[str, Any]) -> ReadModelRow:

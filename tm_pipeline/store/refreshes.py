@@ -71,9 +71,7 @@ def lock_due(
     return [
         Refresh(
             id=row.id,
-            key=GroupKey(
-                resource_type=resource_type, resource_id=row.resource_id, target_language=row.target_language
-            ),
+            key=GroupKey(resource_type=resource_type, resource_id=row.resource_id, target_language=row.target_language),
             attempts=row.attempts,
         )
         for row in conn.execute(statement)

@@ -59,11 +59,12 @@ def append_request_once(
     conn: Connection, resource_type: str, resource_id: int, target_language: str | None, reason: str
 ) -> bool:
     """Append unless the same request waits already; true where a row was added."""
-    same_language = (
-        t.c.target_language.is_(None) if target_language is None else t.c.target_language == target_language
-    )
+    same_language = t.c.target_language.is_(None) if target_language is None else t.c.target_language == target_language
     waiting = select(t.c.id).where(
-        t.c.resource_type == resource_type, t.c.resource_id == resource_id, same_language, t.c.reason == reason
+        t.c.resource_type == resource_type,
+        t.c.resource_id == resource_id,
+        same_language,
+        t.c.reason == reason,
     )
     if conn.execute(waiting.limit(1)).first() is not None:
         return False

@@ -53,7 +53,7 @@ def _text(value: Any) -> str | None:
 
 
 def _rows(conn: Connection, domain: Domain, statement: Select[Any]) -> list[SourceRow]:
-    return [as_source_row(domain, row) for row in conn.execute(statement).mappings()]
+    return [as_source_row(domain, dict(row)) for row in conn.execute(statement).mappings()]
 
 
 def read_rows(conn: Connection, domain: Domain, ids: Sequence[int]) -> list[SourceRow]:

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tm_pipeline.domain.builtin_domains import BUILTIN
 from tm_pipeline.domain.registry import parse_domains
-
 from tm_pipeline.services.demo import add_sample_rows
 from tm_pipeline.wiring import application
 
@@ -41,9 +41,7 @@ def test_the_marked_commands_of_the_readme_run_in_their_order(tmp_path: Path) ->
 
 
 def test_the_table_of_settings_is_complete() -> None:
-    read = set(
-        re.findall(r'"(TM_[A-Z_]+)"', (ROOT / "tm_pipeline" / "settings.py").read_text(encoding="utf-8"))
-    )
+    read = set(re.findall(r'"(TM_[A-Z_]+)"', (ROOT / "tm_pipeline" / "settings.py").read_text(encoding="utf-8")))
     described = set(re.findall(r"^\| `(TM_[A-Z_]+)` \|", README, re.MULTILINE))
     assert described == read
 

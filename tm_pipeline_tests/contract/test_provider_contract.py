@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
-from tm_pipeline.domain.placeholders import multiset
 
 from tm_pipeline.domain.errors import InvalidInputError, ProviderError, UnsupportedPairError
 from tm_pipeline.domain.languages import canonical
+from tm_pipeline.domain.placeholders import multiset
 from tm_pipeline.ports import (
     BatchOutcome,
     LanguageDetector,
@@ -31,14 +31,10 @@ class Case:
     detector: LanguageDetector
     calls: Callable[[], int]
 
-    def translate(
-        self, *texts: str, source: str = "ko", target: str = "en", honorific: bool = False
-    ) -> BatchOutcome:
+    def translate(self, *texts: str, source: str = "ko", target: str = "en", honorific: bool = False) -> BatchOutcome:
         items = tuple(TranslationItem(id=f"id-{n}", text=text) for n, text in enumerate(texts))
         return self.provider.translate(
-            TranslationRequest(
-                items=items, source_language=source, target_language=target, honorific=honorific
-            )
+            TranslationRequest(items=items, source_language=source, target_language=target, honorific=honorific)
         )
 
 

@@ -87,9 +87,7 @@ class Handler(BaseHTTPRequestHandler):
     def _form(self, body: bytes) -> dict[str, str]:
         if self.headers.get_content_type() == "application/json":
             return {name: str(value) for name, value in json.loads(body).items()}
-        pairs = parse_qs(
-            body.decode("ascii"), keep_blank_values=True, strict_parsing=bool(body), errors="strict"
-        )
+        pairs = parse_qs(body.decode("ascii"), keep_blank_values=True, strict_parsing=bool(body), errors="strict")
         return {name: values[-1] for name, values in pairs.items()}
 
     def _translate(self, form: Mapping[str, str]) -> None:

@@ -47,7 +47,10 @@ def run_storm(env: dict[str, str], ctx: Context, *, crashes: int, seconds: float
     """Keep eight workers alive, kill one at random ``crashes`` times, and wait until the queue is empty."""
     chance = random.Random(seed)
     command = [sys.executable, "-m", "tm_pipeline_tests.faults.worker", str(seconds)]
-    start = lambda: subprocess.Popen(command, env=env)  # noqa: E731
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(command, env=env)
+
     workers = [start() for _ in range(WORKERS)]
     deadline = time.monotonic() + seconds
     try:
@@ -78,7 +81,12 @@ def prepare(env: dict[str, str], *, resources: int) -> Context:
     db.dispose()
     ctx = application(env).context
     rows = [
-        {"id": number, "title": f"제목 {number}번", "detail": f"본문 {number}번입니다", "tags": f"태그 {number}번"}
+        {
+            "id": number,
+            "title": f"제목 {number}번",
+            "detail": f"본문 {number}번입니다",
+            "tags": f"태그 {number}번",
+        }
         for number in range(1, resources + 1)
     ]
     insert_rows(ctx, "content", rows)

@@ -6,8 +6,8 @@ import pytest
 
 from tm_pipeline.domain.domains import DomainRegistry
 from tm_pipeline.domain.registry import builtin_registry
-from tm_pipeline.providers.papago import PapagoDetector, PapagoProvider
 from tm_pipeline.ports import Engine
+from tm_pipeline.providers.papago import PapagoDetector, PapagoProvider
 from tm_pipeline.services.context import Context, Policy
 from tm_pipeline.store.engine import Database
 from tm_pipeline_tests.fakes.papago import FakePapago
@@ -40,7 +40,12 @@ def make_context(database: Database, fake_papago: FakePapago) -> Callable[..., C
             "timeout_seconds": CALL_SECONDS,
         }
         provider = PapagoProvider(**papago)  # type: ignore[arg-type]
-        numbers = {"lease_seconds": 30, "call_timeout_seconds": CALL_SECONDS, "backoff_base_seconds": 0, **policy}
+        numbers = {
+            "lease_seconds": 30,
+            "call_timeout_seconds": CALL_SECONDS,
+            "backoff_base_seconds": 0,
+            **policy,
+        }
         return Context(
             db=db or database,
             registry=registry or builtin_registry(),

@@ -49,7 +49,12 @@ def test_korean_rows_become_english_and_japanese_read_models(ctx: Context, fake_
 
 
 def test_the_same_text_in_four_domains_is_paid_once_per_language(ctx: Context, fake_papago: FakePapago) -> None:
-    for name, column in (("category", "name"), ("content_theme", "name"), ("series_genre", "name"), ("series", "title")):
+    for name, column in (
+        ("category", "name"),
+        ("content_theme", "name"),
+        ("series_genre", "name"),
+        ("series", "title"),
+    ):
         insert_rows(ctx, name, [{"id": i, column: "판타지 소설"} for i in range(1, 4)])
     reserve_everything(ctx)
     drain(ctx)
@@ -63,7 +68,11 @@ def test_the_same_text_in_four_domains_is_paid_once_per_language(ctx: Context, f
 def test_outer_space_and_normal_forms_share_one_call_and_come_back_as_written(
     ctx: Context, fake_papago: FakePapago
 ) -> None:
-    rows = [{"id": 1, "name": "환영합니다"}, {"id": 2, "name": "환영합니다 "}, {"id": 3, "name": "환영합니다"}]
+    rows = [
+        {"id": 1, "name": "환영합니다"},
+        {"id": 2, "name": "환영합니다 "},
+        {"id": 3, "name": "환영합니다"},
+    ]
     insert_rows(ctx, "category", rows)
     reserve_everything(ctx)
     drain(ctx)
@@ -217,7 +226,11 @@ def test_attempts_run_out_into_failed_and_nothing_wrong_is_stored(
 def test_quota_stops_spending_until_a_person_resumes(ctx: Context, fake_papago: FakePapago) -> None:
     from tm_pipeline.services.operate import resume_provider
 
-    insert_rows(ctx, "content", [{"id": i, "title": f"제목 {i}번입니다", "detail": "", "tags": ""} for i in range(1, 6)])
+    insert_rows(
+        ctx,
+        "content",
+        [{"id": i, "title": f"제목 {i}번입니다", "detail": "", "tags": ""} for i in range(1, 6)],
+    )
     reserve_everything(ctx)
     fake_papago.always("429-quota")
     run_tick(ctx, groups=1, run_id=RUN)

@@ -50,13 +50,9 @@ def detector(fake_papago: FakePapago) -> Iterator[PapagoDetector]:
     found.close()
 
 
-def request_for(
-    text: str, source: str = "ko", target: str = "en", *, honorific: bool = False
-) -> TranslationRequest:
+def request_for(text: str, source: str = "ko", target: str = "en", *, honorific: bool = False) -> TranslationRequest:
     items = (TranslationItem(id="a", text=text),)
-    return TranslationRequest(
-        items=items, source_language=source, target_language=target, honorific=honorific
-    )
+    return TranslationRequest(items=items, source_language=source, target_language=target, honorific=honorific)
 
 
 @pytest.fixture

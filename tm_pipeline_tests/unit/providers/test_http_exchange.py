@@ -109,9 +109,7 @@ def test_many_threads_share_one_provider_and_each_gets_its_own_answer(
     assert fake_papago.most_at_once() > 1
 
 
-def test_calls_one_after_the_other_use_one_connection(
-    papago: PapagoProvider, fake_papago: FakePapago
-) -> None:
+def test_calls_one_after_the_other_use_one_connection(papago: PapagoProvider, fake_papago: FakePapago) -> None:
     for number in range(5):
         papago.translate(request_for(f"문장 {number}번"))
     assert len({request["port"] for request in fake_papago.requests()}) == 1

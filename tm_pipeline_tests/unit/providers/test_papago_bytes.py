@@ -57,9 +57,7 @@ def test_a_redirect_is_not_followed(papago: PapagoProvider, fake_papago: FakePap
     assert len(fake_papago.requests()) == 1
 
 
-def test_a_compressed_reply_is_read_although_none_was_asked_for(
-    translate: Translate, fake_papago: FakePapago
-) -> None:
+def test_a_compressed_reply_is_read_although_none_was_asked_for(translate: Translate, fake_papago: FakePapago) -> None:
     fake_papago.script(["gzip"])
     assert (translate(TEXT).text or "").startswith("(en) ")
 
@@ -97,9 +95,7 @@ def test_a_connection_lost_after_sending_may_have_been_billed(
 
 
 @pytest.mark.parametrize("mode", ["500", "cut", "garbage", "429-throttle", "401", "huge"])
-def test_the_next_call_works_after_any_failure(
-    papago: PapagoProvider, fake_papago: FakePapago, mode: str
-) -> None:
+def test_the_next_call_works_after_any_failure(papago: PapagoProvider, fake_papago: FakePapago, mode: str) -> None:
     fake_papago.script([mode])
     with pytest.raises(ProviderError):
         papago.translate(request_for(TEXT))

@@ -41,9 +41,7 @@ def test_a_text_without_content_is_refused_before_any_call(
 
 def test_a_rejected_key_stops_the_detector_too(fake_papago: FakePapago) -> None:
     with FakePapago(key=("other", "key")) as strict:
-        detector = PapagoDetector(
-            base_url=strict.base_url, client_id=lambda: "id", client_secret=lambda: "secret"
-        )
+        detector = PapagoDetector(base_url=strict.base_url, client_id=lambda: "id", client_secret=lambda: "secret")
         with pytest.raises(CredentialRejectedError):
             detector.detect("hello")
         detector.close()
@@ -51,9 +49,7 @@ def test_a_rejected_key_stops_the_detector_too(fake_papago: FakePapago) -> None:
 
 def test_a_throttled_detection_is_rate_limited() -> None:
     with FakePapago(calls_per_second=1) as slow:
-        detector = PapagoDetector(
-            base_url=slow.base_url, client_id=lambda: "id", client_secret=lambda: "secret"
-        )
+        detector = PapagoDetector(base_url=slow.base_url, client_id=lambda: "id", client_secret=lambda: "secret")
         detector.detect("hello")
         with pytest.raises(RateLimitedError):
             detector.detect("hello")

@@ -109,9 +109,7 @@ def test_a_body_that_tells_nothing_leaves_the_status_to_decide(
     assert "<html>" not in str(error)
 
 
-def test_code_400_in_a_429_is_the_quota_but_http_400_is_not(
-    papago: PapagoProvider, fake_papago: FakePapago
-) -> None:
+def test_code_400_in_a_429_is_the_quota_but_http_400_is_not(papago: PapagoProvider, fake_papago: FakePapago) -> None:
     stopped = failure(papago, fake_papago, "429-quota")
     assert isinstance(stopped, ProviderStoppedError)
     assert "console" in str(stopped)
@@ -137,9 +135,7 @@ def test_a_throttle_says_for_how_long_where_the_reply_did(
     assert error.may_have_been_billed is False
 
 
-def test_source_equal_to_target_is_the_source_text_at_no_cost(
-    translate: Translate, fake_papago: FakePapago
-) -> None:
+def test_source_equal_to_target_is_the_source_text_at_no_cost(translate: Translate, fake_papago: FakePapago) -> None:
     fake_papago.script(["n2mt05"])
     outcome = translate("Hello there", "und", "en")
     assert (outcome.text, outcome.error, outcome.billed_units) == ("Hello there", None, 0)

@@ -25,9 +25,7 @@ def test_a_call_carries_the_key_in_headers_and_the_text_in_a_form(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=60)
-)
+@given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=60))
 def test_any_text_arrives_unchanged_and_is_counted_in_code_points(
     papago: PapagoProvider, fake_papago: FakePapago, text: str
 ) -> None:
@@ -92,17 +90,13 @@ def test_what_papago_cannot_take_is_refused_before_any_call(
 
 
 @pytest.mark.parametrize("length", [1, 4_999, 5_000])
-def test_texts_up_to_the_limit_are_sent_whole(
-    translate: Translate, fake_papago: FakePapago, length: int
-) -> None:
+def test_texts_up_to_the_limit_are_sent_whole(translate: Translate, fake_papago: FakePapago, length: int) -> None:
     outcome = translate("가" * length)
     assert outcome.error is None
     assert fake_papago.ledger()[0]["characters"] == length == outcome.billed_units
 
 
-@pytest.mark.parametrize(
-    ("source", "target"), [("en", "en"), ("en-GB", "en"), ("en-GB", "en-US"), ("zh-HK", "zh-TW")]
-)
+@pytest.mark.parametrize(("source", "target"), [("en", "en"), ("en-GB", "en"), ("en-GB", "en-US"), ("zh-HK", "zh-TW")])
 def test_one_language_for_papago_is_the_source_text_without_a_call(
     translate: Translate, fake_papago: FakePapago, source: str, target: str
 ) -> None:
@@ -142,9 +136,7 @@ def test_an_unknown_source_is_left_to_the_engine_which_says_what_it_was(
     assert translate("안녕하세요", "und", "en").detected_source == "ko"
 
 
-def test_two_texts_are_refused_because_a_call_takes_one(
-    papago: PapagoProvider, fake_papago: FakePapago
-) -> None:
+def test_two_texts_are_refused_because_a_call_takes_one(papago: PapagoProvider, fake_papago: FakePapago) -> None:
     items = (TranslationItem(id="a", text="하나"), TranslationItem(id="b", text="둘"))
     batch = papago.translate(TranslationRequest(items=items, source_language="ko", target_language="en"))
     assert [type(outcome.error) for outcome in batch.outcomes] == [InvalidInputError] * 2

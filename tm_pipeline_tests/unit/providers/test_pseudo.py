@@ -5,9 +5,9 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tm_pipeline.domain.placeholders import multiset
 
 from tm_pipeline.domain.errors import InvalidInputError
+from tm_pipeline.domain.placeholders import multiset
 from tm_pipeline.ports import TranslationItem, TranslationRequest
 from tm_pipeline.providers.pseudo import PseudoDetector, PseudoProvider
 from tm_pipeline_tests.unit.providers.conftest import request_for
@@ -41,10 +41,7 @@ def test_a_text_is_marked_with_its_language_and_keeps_what_is_no_word() -> None:
 
 def test_answers_repeat_and_differ_by_text_and_language() -> None:
     assert pseudo("안녕하세요") == pseudo("안녕하세요")
-    assert (
-        len({pseudo(text, target) for text in ("안녕", "안농", "hello") for target in ("en", "ja", "fr")})
-        == 9
-    )
+    assert len({pseudo(text, target) for text in ("안녕", "안농", "hello") for target in ("en", "ja", "fr")}) == 9
 
 
 @given(pieces=st.lists(PIECES, min_size=1, max_size=12))
@@ -74,9 +71,7 @@ def test_what_no_engine_takes_is_refused(text: str) -> None:
 
 def test_many_texts_come_back_each_under_its_own_id() -> None:
     items = tuple(TranslationItem(id=str(n), text=f"글 {n}") for n in range(50))
-    batch = PseudoProvider().translate(
-        TranslationRequest(items=items, source_language="ko", target_language="ja")
-    )
+    batch = PseudoProvider().translate(TranslationRequest(items=items, source_language="ko", target_language="ja"))
     assert list(batch.by_id()) == [item.id for item in items]
     assert batch.http_calls == 0
 

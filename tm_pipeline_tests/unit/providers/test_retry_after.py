@@ -34,7 +34,5 @@ NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
         ({"retry-after": "Sun, 01 Mar 99999 12:02:00 GMT"}, None),
     ],
 )
-def test_every_form_of_a_wait_is_read_and_nonsense_is_none(
-    headers: dict[str, str], seconds: float | None
-) -> None:
+def test_every_form_of_a_wait_is_read_and_nonsense_is_none(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after_seconds(headers, now=NOW) == seconds
