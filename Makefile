@@ -35,7 +35,7 @@ dev: $(STAMP) ## open the Dagster UI on the home that `make demo` filled
 	@$(BIN)/tm-pipeline migrate $(if $(TM_DATABASE_URL),,--with-sample)
 	@mkdir -p $(TM_HOME)/dagster && cp dagster.yaml $(TM_HOME)/dagster/dagster.yaml
 	@echo "Open http://127.0.0.1:$${TM_UI_PORT:-3000} (stop with Ctrl-C)"
-	@DAGSTER_HOME=$(TM_HOME)/dagster TM_AUTOMATION=$${TM_AUTOMATION:-on} \
+	@DAGSTER_HOME=$(TM_HOME)/dagster TM_AUTOMATION=$${TM_AUTOMATION:-on} TM_FIXED_DELAY_MS=$${TM_FIXED_DELAY_MS:-30000} \
 	    $(BIN)/dagster dev -w workspace.yaml --host 127.0.0.1 --port $${TM_UI_PORT:-3000}
 
 mariadb:
