@@ -72,5 +72,5 @@ def outer_whitespace(raw: str) -> tuple[str, str]:
 def restore_outer(raw: str, translated: str) -> str:
     """Give a translation the outer white space and the line-ending style of its source row."""
     before, after = outer_whitespace(raw)
-    body = translated.replace("\n", "\r\n") if "\r\n" in raw else translated
+    body = translated.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in raw else translated
     return f"{before}{body}{after}"
