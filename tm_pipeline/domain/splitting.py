@@ -30,47 +30,48 @@ def split(text: str, limit: int) -> tuple[str, ...]:
         raise ValueError(f"a limit of {limit} characters leaves no room for text")
     if utf16_length(text) <= limit:
         return (text,)
-    spans = [(span.start, span.end) for span in find_spans(text)]
-    return tuple(_packed(_atoms(text, 0, limit, spans, 0), limit))
+    return tuple(_packed(_atoms(text, 0, limit, _closed(text), 0), limit))
 
 
-def _atoms(text: str, level: int, limit: int, spans: list[tuple[int, int]], offset: int) -> Iterable[str]:
+def _closed(text: str) -> tuple[frozenset[int], ...]:
+    """Places not to cut at, from the strictest set to none: inside spans and graphemes, spans, graphemes."""
+    spans = frozenset(place for span in find_spans(text) for place in range(span.start + 1, span.end))
+    graphemes = frozenset(
+        place for match in _GRAPHEME.finditer(text) for place in range(match.start() + 1, match.end())
+    )
+    return spans | graphemes, spans, graphemes, frozenset()
+
+
+def _atoms(text: str, level: int, limit: int, closed: tuple[frozenset[int], ...], offset: int) -> Iterable[str]:
     """Pieces that fit, each cut at the coarsest boundary that makes it fit; ``offset`` is its place in the whole."""
     if utf16_length(text) <= limit:
         yield text
         return
     if level == len(_BOUNDARIES):
-        yield from _graphemes(text, limit, spans, offset)
+        yield from _units(text, limit, closed, offset)
         return
     start = 0
     for match in _BOUNDARIES[level].finditer(text):
         cut = match.end()
-        if cut in (0, len(text)) or any(low < offset + cut < high for low, high in spans):
+        if cut in (0, len(text)) or offset + cut in closed[0]:
             continue
-        yield from _atoms(text[start:cut], level + 1, limit, spans, offset + start)
+        yield from _atoms(text[start:cut], level + 1, limit, closed, offset + start)
         start = cut
-    yield from _atoms(text[start:], level + 1, limit, spans, offset + start)
+    yield from _atoms(text[start:], level + 1, limit, closed, offset + start)
 
 
-def _graphemes(text: str, limit: int, spans: list[tuple[int, int]], offset: int) -> Iterable[str]:
-    """Whole spans and single graphemes; one longer than the limit is cut between code points."""
-    inside = [
-        (max(low - offset, 0), high - offset) for low, high in spans if low < offset + len(text) and high > offset
-    ]
-    position = 0
-    for low, high in [*inside, (len(text), len(text))]:
-        for match in _GRAPHEME.finditer(text, position, low):
-            yield from _fitting(match.group(), limit)
-        if high > low:
-            span = text[low:high]
-            parts = [span] if utf16_length(span) <= limit else [m.group() for m in _GRAPHEME.finditer(span)]
-            for part in parts:
-                yield from _fitting(part, limit)
-        position = max(position, min(high, len(text)))
-
-
-def _fitting(part: str, limit: int) -> Iterable[str]:
-    return [part] if utf16_length(part) <= limit else list(part)
+def _units(text: str, limit: int, closed: tuple[frozenset[int], ...], offset: int) -> Iterable[str]:
+    """Whole spans and graphemes; what is longer than the limit alone is cut at the next places that are allowed."""
+    start = 0
+    for cut in range(1, len(text) + 1):
+        if cut < len(text) and offset + cut in closed[0]:
+            continue
+        part = text[start:cut]
+        if len(closed) == 1 or utf16_length(part) <= limit:
+            yield part
+        else:
+            yield from _units(part, limit, closed[1:], offset + start)
+        start = cut
 
 
 def _packed(atoms: Iterable[str], limit: int) -> Iterable[str]:
