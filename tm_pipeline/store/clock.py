@@ -9,39 +9,55 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Integer, bindparam, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 
 from tm_pipeline.store.types import UtcTimestamp
 
 
-class _Now(ColumnElement[datetime]):
-    inherit_cache = False
+class _Now(FunctionElement[datetime]):
+    """Without a clause it is now itself, and takes no parameter: a multi-row upsert may hold none outside its rows."""
 
-    def __init__(self, fsp: int, offset: "ColumnElement[int] | int") -> None:
-        self.type = UtcTimestamp(fsp)
-        self.fsp = fsp
-        self.offset = bindparam(None, offset, Integer, unique=True) if isinstance(offset, int) else offset
+    inherit_cache = True
+
+
+class _NowSeconds(_Now):
+    name = "tm_now"
+    type = UtcTimestamp()
+    inherit_cache = True
+
+
+class _NowPrecise(_Now):
+    name = "tm_now_precise"
+    type = UtcTimestamp(6)
+    inherit_cache = True
 
 
 @compiles(_Now)
 def _mysql(element: _Now, compiler: SQLCompiler, **options: Any) -> str:
-    now = "CURRENT_TIMESTAMP(6)" if element.fsp else "CURRENT_TIMESTAMP"
-    return f"({now} + INTERVAL {compiler.process(element.offset, **options)} SECOND)"
+    now = "CURRENT_TIMESTAMP(6)" if isinstance(element, _NowPrecise) else "CURRENT_TIMESTAMP"
+    offset = compiler.process(element.clauses, **options)
+    return f"({now} + INTERVAL {offset} SECOND)" if offset else now
 
 
 @compiles(_Now, "sqlite")
 def _sqlite(element: _Now, compiler: SQLCompiler, **options: Any) -> str:
-    name = "tm_now_precise" if element.fsp else "tm_now"
-    return f"{name}({compiler.process(element.offset, **options)})"
+    return f"{element.name}({compiler.process(element.clauses, **options) or 0})"
+
+
+def _offset(offset: "ColumnElement[int] | int") -> list[ColumnElement[int]]:
+    if isinstance(offset, int):
+        return [bindparam(None, offset, Integer, unique=True)] if offset else []
+    return [offset]
 
 
 def now_seconds(offset: "ColumnElement[int] | int" = 0) -> ColumnElement[datetime]:
     """The database's now plus ``offset`` seconds, in whole seconds: for TIMESTAMP columns."""
-    return _Now(0, offset)
+    return _NowSeconds(*_offset(offset))
 
 
 def now_precise(offset: "ColumnElement[int] | int" = 0) -> ColumnElement[datetime]:
     """The database's now plus ``offset`` seconds, in microseconds: for TIMESTAMP(6) columns."""
-    return _Now(6, offset)
+    return _NowPrecise(*_offset(offset))
 
 
 def read_now(conn: Connection) -> datetime:
