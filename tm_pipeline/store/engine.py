@@ -17,7 +17,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from tm_pipeline.domain.errors import ConfigurationError
-from tm_pipeline.store.faults import is_retryable, translated
+from tm_pipeline.store.faults import is_demoted, is_retryable, translated
 
 T = TypeVar("T")
 
@@ -26,6 +26,7 @@ __all__ = ["Connection", "Database", "open_database"]
 READ_ONLY = "tm_read_only"
 CONNECT_TIMEOUT_SECONDS = 10
 SOCKET_TIMEOUT_SECONDS = 60  # a frozen server must not hang a worker for ever
+LONG_STATEMENT_SECONDS = 6 * 3_600  # a new index on a big table
 RECYCLE_SECONDS = 280
 SQLITE_BUSY_SECONDS = 30
 FIRST_RETRY_SECONDS = 0.02
@@ -73,6 +74,7 @@ class Database:
                 with self.engine.connect() as conn, conn.begin():
                     return work(conn)
             except SQLAlchemyError as error:
+                self._leave_old_primary(error)
                 if attempt == attempts or not is_retryable(error):
                     raise translated(error) from error
                 time.sleep(FIRST_RETRY_SECONDS * 2**attempt * random.random())  # noqa: S311 - jitter
@@ -82,11 +84,21 @@ class Database:
         """Close every pooled connection."""
         self.engine.dispose()
 
+    def patient(self) -> "Database":
+        """The same database for statements that take hours; the caller disposes of it."""
+        return self if self.is_sqlite else Database(_mysql_engine(self.engine.url, 2, LONG_STATEMENT_SECONDS))
+
+    def _leave_old_primary(self, error: SQLAlchemyError) -> None:
+        """After a failover pooled connections stay on a server that only reads; new ones find the writer."""
+        if is_demoted(error):
+            self.engine.dispose()
+
     @contextmanager
     def _mapped(self) -> Iterator[None]:
         try:
             yield
         except SQLAlchemyError as error:
+            self._leave_old_primary(error)
             raise translated(error) from error
 
 
@@ -110,7 +122,7 @@ def open_database(url: str, *, pool_size: int = 5, clock: Callable[[], datetime]
     )
 
 
-def _mysql_engine(url: URL, pool_size: int) -> Engine:
+def _mysql_engine(url: URL, pool_size: int, socket_seconds: int = SOCKET_TIMEOUT_SECONDS) -> Engine:
     url = url.set(drivername="mysql+pymysql").update_query_dict({"charset": "utf8mb4"})
     engine = create_engine(
         url,
@@ -121,8 +133,8 @@ def _mysql_engine(url: URL, pool_size: int) -> Engine:
         isolation_level="READ COMMITTED",
         connect_args={
             "connect_timeout": CONNECT_TIMEOUT_SECONDS,
-            "read_timeout": SOCKET_TIMEOUT_SECONDS,
-            "write_timeout": SOCKET_TIMEOUT_SECONDS,
+            "read_timeout": socket_seconds,
+            "write_timeout": socket_seconds,
         },
     )
 

@@ -2,7 +2,7 @@
 
 import re
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from tm_pipeline.domain.errors import (
@@ -15,10 +15,10 @@ from tm_pipeline.domain.errors import (
 
 LOCKED = {1205, 1213, 1020, 3572}
 LOST = {2006, 2013, 4031, 1053, 1927}
-AWAY = {1040, 2002, 2003, 1290, 1792, 1836, 1114, 1021}
+READ_ONLY = {1290, 1792, 1836}
 DENIED = {1044, 1045, 1049, 1142, 1698}
 SCHEMA = {1146, 1054, 1064, 1273, 1267}
-DATA = {1406, 1366, 1292, 1264, 1048, 4025, 3140, 3819}
+DATA = {1062, 1406, 1366, 1292, 1264, 1048, 4025, 3140, 3819}
 MESSAGE_CHARACTERS = 200
 
 
@@ -41,6 +41,11 @@ def is_retryable(error: SQLAlchemyError) -> bool:
     return isinstance(error, DBAPIError) and error.connection_invalidated
 
 
+def is_demoted(error: SQLAlchemyError) -> bool:
+    """Whether the server only reads: it was the primary before a failover, or never was."""
+    return error_code(error) in READ_ONLY
+
+
 def translated(error: SQLAlchemyError) -> TmPipelineError:
     """The product's error for a driver error."""
     code, said = error_code(error), _said(error)
@@ -51,7 +56,7 @@ def translated(error: SQLAlchemyError) -> TmPipelineError:
         return ConfigurationError(f"The SQLite file of TM_DATABASE_URL cannot be opened: {said}. Check the folder.")
     if code in SCHEMA or "no such table" in lowered or "no such column" in lowered:
         return SchemaError(f"The schema lacks something: {said}. Run tm-pipeline migrate, then tm-pipeline doctor.")
-    if code in DATA:
+    if code in DATA or isinstance(error, IntegrityError):
         return ReadModelError(f"The database refused a value: {said}")
     if isinstance(error, PoolTimeoutError):
         said = "all pooled connections stayed busy, lower the number of threads"

@@ -74,7 +74,8 @@ def find_units(
                 t.c.status == ACTIVE,
             )
             for row in conn.execute(statement):
-                key = UnitKey(source_hash=row.source_hash, source_language=source, target_language=target)
+                # The column's collation ignores case, so an application's upper-case hash is the same key.
+                key = UnitKey(source_hash=row.source_hash.lower(), source_language=source, target_language=target)
                 if key in found and row.provider != HUMAN:
                     continue
                 found[key] = Unit(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, inspect, select, text
 
 from tm_pipeline.domain.errors import SchemaError
-from tm_pipeline.store.engine import Database
+from tm_pipeline.store.engine import LONG_STATEMENT_SECONDS, Database
 from tm_pipeline.store.sql_files import sql_folder, statements
 from tm_pipeline.store.tables import schema_version as t
 from tm_pipeline.store.upserts import upsert
@@ -94,6 +94,15 @@ def require_current(db: Database) -> None:
 
 def migrate(db: Database, *, with_sample: bool = False) -> list[str]:
     """Apply what is missing, and with ``with_sample`` the sample product's tables; returns the names applied."""
+    patient = db.patient()
+    try:
+        return _migrate(patient, with_sample=with_sample)
+    finally:
+        if patient is not db:
+            patient.dispose()
+
+
+def _migrate(db: Database, *, with_sample: bool) -> list[str]:
     with _exclusive(db):
         missing = set(pending(db))
         names = []
@@ -135,6 +144,8 @@ def _exclusive(db: Database) -> Iterator[None]:
         yield
         return
     with db.read() as conn:
+        # The lock lives in a session that is idle while the statements run in another one.
+        conn.execute(text("SET SESSION wait_timeout = :seconds"), {"seconds": LONG_STATEMENT_SECONDS})
         got = conn.execute(text("SELECT GET_LOCK(:name, :seconds)"), {"name": LOCK, "seconds": LOCK_SECONDS}).scalar()
         if got != 1:
             raise SchemaError(f"Another migration has been running for {LOCK_SECONDS} s; wait for it and run again.")

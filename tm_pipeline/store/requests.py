@@ -93,6 +93,8 @@ def delete_requests(conn: Connection, ids: Sequence[int]) -> None:
 
 def bury_requests(conn: Connection, rejected: Sequence[tuple[RequestRow, str]]) -> None:
     """Move requests that can never be folded aside, with the reason."""
+    if not rejected:
+        return
     rows = [
         {key: value for key, value in asdict(row).items() if key != "id"}
         | {"rejected_reason": reason[:REASON_CHARACTERS]}
