@@ -1,123 +1,42 @@
 """Claim, lease, fence, sweep: the group is the unit, its PENDING and RUNNING rows are the mutex (S66–S74).
 
-The shape stood 190,000 claims under kill −9, freezes and cut connections (database study §2): candidates
-without locks in index order, then each group in its own short transaction with NOWAIT. SKIP LOCKED over
-job rows tears groups apart and is never used here but for the sweep.
+Candidates are found without locks, then each group is taken in its own short transaction with NOWAIT.
+SKIP LOCKED over job rows tears groups apart and is never used here but for the sweep.
 """
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, and_, literal, or_, select, union_all, update
+from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from tm_pipeline.domain.errors import ErrorKind, LeaseLostError
 from tm_pipeline.domain.jobs import ClaimedGroup, GroupKey, Job, JobOutcome, JobStatus
+from tm_pipeline.store.candidates import MAX_PAGES, ClaimableDomain, candidate_groups
 from tm_pipeline.store.clock import now_precise, now_seconds
 from tm_pipeline.store.engine import Database
 from tm_pipeline.store.faults import is_lock_conflict
 from tm_pipeline.store.jobs import COLUMNS, as_job, by_status, chunks
 from tm_pipeline.store.tables import translation_job as t
 
-WINDOW_ROWS_PER_GROUP = 24
-MIN_WINDOW_ROWS = 60
-MAX_PAGES = 8
+__all__ = [
+    "ClaimableDomain",
+    "candidate_groups",
+    "finish_jobs",
+    "reacquire_group",
+    "release_claims",
+    "release_group",
+    "renew_leases",
+    "sweep_expired",
+    "take_group",
+    "take_groups",
+]
+
 PENDING, RUNNING, FAILED = JobStatus.PENDING.value, JobStatus.RUNNING.value, JobStatus.FAILED.value
+LEASE_EXPIRED = "The worker stopped renewing its lease; it crashed, froze or lost its network."
 UNCLAIMED: dict[str, Any] = {"claim_token": None, "claimed_by": None, "lease_expires_at": None}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimableDomain:
-    """A domain whose provider may be called now, with its head start in the queue."""
-
-    resource_type: str
-    priority_seconds: int = 0
-
-
-def candidate_groups(
-    conn: Connection,
-    domains: Sequence[ClaimableDomain],
-    limit: int,
-    *,
-    exclude: frozenset[GroupKey] = frozenset(),
-    target_languages: Sequence[str] | None = None,
-) -> list[GroupKey]:
-    """Up to ``limit`` due groups without a RUNNING row, by due time minus the domain's head start; locks nothing.
-
-    One statement: a bounded index scan for each domain. Further pages only where a group with very many
-    rows fills a window.
-    """
-    window = max(MIN_WINDOW_ROWS, WINDOW_ROWS_PER_GROUP * limit)
-    after: dict[str, tuple[datetime, int]] = {}
-    open_domains = list(domains)
-    found: dict[GroupKey, datetime] = {}
-    for _ in range(MAX_PAGES):
-        rows = _window(conn, open_domains, after, window, target_languages)
-        sizes: dict[str, int] = {}
-        for row in rows:
-            key = GroupKey(
-                resource_type=row.resource_type,
-                resource_id=row.resource_id,
-                target_language=row.target_language,
-            )
-            head_start = next(d.priority_seconds for d in domains if d.resource_type == row.resource_type)
-            if key not in exclude:
-                found.setdefault(key, row.next_retry_at - timedelta(seconds=head_start))
-            sizes[row.resource_type] = sizes.get(row.resource_type, 0) + 1
-            after[row.resource_type] = (row.next_retry_at, row.id)
-        open_domains = [d for d in open_domains if sizes.get(d.resource_type, 0) == window]
-        if len(found) >= limit or not open_domains:
-            break
-    return sorted(found, key=lambda key: (found[key], key))[:limit]
-
-
-def _window(
-    conn: Connection,
-    domains: Sequence[ClaimableDomain],
-    after: dict[str, tuple[datetime, int]],
-    window: int,
-    target_languages: Sequence[str] | None,
-) -> Sequence[Any]:
-    if not domains:
-        return []
-    scans = [_domain_window(domain, after.get(domain.resource_type), window, target_languages) for domain in domains]
-    if len(scans) == 1:
-        return conn.execute(scans[0]).all()
-    parts = [select(scan.subquery(f"d{number}")) for number, scan in enumerate(scans)]
-    return conn.execute(union_all(*parts)).all()
-
-
-def _domain_window(
-    domain: ClaimableDomain, after: tuple[datetime, int] | None, window: int, languages: Sequence[str] | None
-) -> Any:
-    running = t.alias("r")
-    statement = (
-        select(t.c.resource_type, t.c.resource_id, t.c.target_language, t.c.next_retry_at, t.c.id)
-        .where(
-            t.c.resource_type == domain.resource_type,
-            t.c.status == PENDING,
-            t.c.next_retry_at <= now_seconds(),
-            ~select(literal(1))
-            .where(
-                running.c.resource_type == t.c.resource_type,
-                running.c.resource_id == t.c.resource_id,
-                running.c.target_language == t.c.target_language,
-                running.c.status == RUNNING,
-            )
-            .exists(),
-        )
-        .order_by(t.c.next_retry_at, t.c.id)
-        .limit(window)
-    )
-    if after is not None:
-        due, last_id = after
-        statement = statement.where(or_(t.c.next_retry_at > due, and_(t.c.next_retry_at == due, t.c.id > last_id)))
-    if languages is not None:
-        statement = statement.where(t.c.target_language.in_(list(languages)))
-    return statement
 
 
 def take_groups(
@@ -130,35 +49,63 @@ def take_groups(
     target_languages: Sequence[str] | None = None,
 ) -> list[ClaimedGroup]:
     """Claim up to ``limit`` groups; a group that somebody else is taking is passed over, never waited for."""
+
+    def candidates(conn: Connection, missing: int, tried: set[GroupKey]) -> list[GroupKey]:
+        return candidate_groups(conn, domains, missing, exclude=frozenset(tried), target_languages=target_languages)
+
+    def on_one_connection(conn: Connection) -> list[ClaimedGroup]:
+        return _collect(
+            limit,
+            lambda missing, tried: candidates(conn, missing, tried),
+            lambda key: _take(conn, key, uuid.uuid4().hex, claimed_by, lease_seconds),
+        )
+
+    def scan(missing: int, tried: set[GroupKey]) -> list[GroupKey]:
+        with db.read() as conn:
+            return candidates(conn, missing, tried)
+
+    if db.is_sqlite:
+        return db.run(on_one_connection)  # its write lock is the mutex, so one transaction takes them all
+    return _collect(
+        limit,
+        scan,
+        lambda key: take_group(db, key, token=uuid.uuid4().hex, claimed_by=claimed_by, lease_seconds=lease_seconds),
+    )
+
+
+def _collect(
+    limit: int,
+    candidates: Callable[[int, set[GroupKey]], list[GroupKey]],
+    take: Callable[[GroupKey], ClaimedGroup | None],
+) -> list[ClaimedGroup]:
     taken: list[ClaimedGroup] = []
     tried: set[GroupKey] = set()
     for _ in range(MAX_PAGES):
         missing = limit - len(taken)
-        with db.read() as conn:
-            candidates = candidate_groups(
-                conn, domains, missing, exclude=frozenset(tried), target_languages=target_languages
-            )
-        for key in candidates:
-            tried.add(key)
-            group = take_group(db, key, token=uuid.uuid4().hex, claimed_by=claimed_by, lease_seconds=lease_seconds)
-            if group is not None:
-                taken.append(group)
-        if len(taken) >= limit or len(candidates) < missing:
+        found = candidates(missing, tried)
+        tried.update(found)
+        taken += [group for key in found for group in (take(key),) if group is not None]
+        if len(taken) >= limit or len(found) < missing:
             break
     return taken
 
 
 def take_group(db: Database, key: GroupKey, *, token: str, claimed_by: str, lease_seconds: int) -> ClaimedGroup | None:
     """Take a group's due jobs, or None where it is held, running or no longer due."""
+    return db.run(lambda conn: _take(conn, key, token, claimed_by, lease_seconds))
 
-    def work(conn: Connection) -> ClaimedGroup | None:
-        rows = _lock(conn, key, (PENDING, RUNNING))
-        if rows is None or any(row.status == RUNNING for row in rows):
-            return None
-        due = [as_job(row) for row in rows if row.due]
-        return _hold(conn, key, due, (PENDING,), token, claimed_by, lease_seconds)
 
-    return db.run(work)
+def _take(conn: Connection, key: GroupKey, token: str, claimed_by: str, lease_seconds: int) -> ClaimedGroup | None:
+    rows = _lock(conn, key, (PENDING, RUNNING))
+    if rows is None:
+        return None
+    running = [row for row in rows if row.status == RUNNING]
+    if running:
+        # The answer to this claim's own COMMIT may have been lost: then the rows are held under its token.
+        mine = tuple(as_job(row) for row in running if row.claim_token == token)
+        return ClaimedGroup(key=key, token=token, jobs=mine) if mine else None
+    due = [as_job(row) for row in rows if row.due]
+    return _hold(conn, key, due, (PENDING,), token, claimed_by, lease_seconds)
 
 
 def reacquire_group(
@@ -194,6 +141,7 @@ def _lock(conn: Connection, key: GroupKey, statuses: Sequence[str]) -> Sequence[
     statement = (
         select(
             *COLUMNS,
+            t.c.claim_token,
             t.c.claimed_by,
             (t.c.next_retry_at <= now_seconds()).label("due"),
             (t.c.lease_expires_at < now_precise()).label("expired"),
@@ -242,7 +190,7 @@ def _hold(
         held += conn.execute(statement).rowcount
     if held != len(jobs):
         raise LeaseLostError(f"{key}: {held} of {len(jobs)} rows could be taken under their own lock.")
-    return ClaimedGroup(key=key, token=token, jobs=tuple(jobs))
+    return ClaimedGroup(key=key, token=token, jobs=tuple(replace(job, status=JobStatus.RUNNING) for job in jobs))
 
 
 def renew_leases(conn: Connection, token: str, lease_seconds: int) -> int:
@@ -329,24 +277,24 @@ def sweep_expired(db: Database, *, max_retries: int, limit: int = 200) -> list[t
             .limit(limit)
             .with_for_update(skip_locked=True)
         )
-        moved: list[tuple[Job, JobStatus]] = []
+        alike: dict[tuple[int, JobStatus], list[Job]] = {}
         for job in (as_job(row) for row in conn.execute(statement).all()):
             status = JobStatus.FAILED if job.retry_count + 1 >= max_retries else JobStatus.PENDING
-            fenced = update(t).where(
-                t.c.id == job.id, by_status(conn, (RUNNING,)), t.c.lease_expires_at < now_precise()
-            )
-            changed = conn.execute(
-                fenced.values(
+            alike.setdefault((job.retry_count + 1, status), []).append(job)
+        for (retries, status), jobs in alike.items():
+            ids = [job.id for job in jobs]
+            conn.execute(
+                update(t)
+                .where(t.c.id.in_(ids), by_status(conn, (RUNNING,)), t.c.lease_expires_at < now_precise())
+                .values(
                     status=status.value,
-                    retry_count=job.retry_count + 1,
+                    retry_count=retries,
                     next_retry_at=now_seconds(),
                     error_kind=ErrorKind.LEASE_EXPIRED.value,
-                    last_error_message="The worker stopped renewing its lease; it crashed, froze or lost its network.",
+                    last_error_message=LEASE_EXPIRED,
                     **UNCLAIMED,
                 )
-            ).rowcount
-            if changed:
-                moved.append((job, status))
-        return moved
+            )
+        return [(job, status) for (_, status), jobs in alike.items() for job in jobs]
 
     return db.run(work)

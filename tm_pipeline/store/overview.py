@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, distinct, func, literal, select
+from sqlalchemy import Connection, Select, distinct, func, literal, select, union_all
 
 from tm_pipeline.domain.domains import Domain
 from tm_pipeline.domain.jobs import JobStatus
@@ -15,13 +16,13 @@ from tm_pipeline.store.refreshes import failing
 from tm_pipeline.store.tables import provider_call, translation_memory
 from tm_pipeline.store.tables import translation_job as t
 
-SNAPSHOT_ROWS = 2_000  # due rows that a sensor looks at; a backlog beyond it is a backlog anyway
+SNAPSHOT_ROWS = 1_000  # due rows of a domain that a sensor looks at; a backlog beyond it is a backlog anyway
 PENDING, RUNNING = JobStatus.PENDING.value, JobStatus.RUNNING.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueSnapshot:
-    """What a sensor decides on. Counts stop at ``SNAPSHOT_ROWS`` rows; ages and waits in seconds."""
+    """What a sensor decides on. Counts stop at ``SNAPSHOT_ROWS`` rows a domain; ages and waits in seconds."""
 
     due_groups: int
     waiting: int
@@ -48,15 +49,10 @@ class Overview:
 
 def due_snapshot(conn: Connection, domains: Sequence[ClaimableDomain]) -> DueSnapshot:
     """Due groups of the claimable domains, jobs in back-off, oldest due age and next due time: three statements."""
-    names = [domain.resource_type for domain in domains]
     now = read_now(conn)
-    due = (
-        select(t.c.resource_type, t.c.resource_id, t.c.target_language, t.c.next_retry_at)
-        .where(t.c.status == PENDING, t.c.next_retry_at <= now_seconds(), t.c.resource_type.in_(names))
-        .order_by(t.c.next_retry_at, t.c.id)
-        .limit(SNAPSHOT_ROWS)
-    )
-    rows = conn.execute(due).all() if names else []
+    scans = [_due(domain.resource_type) for domain in domains]
+    parts = [select(scan.subquery(f"d{number}")) for number, scan in enumerate(scans)]
+    rows = conn.execute(union_all(*parts)).all() if parts else []
     later = (
         select(t.c.next_retry_at)
         .where(t.c.status == PENDING, t.c.next_retry_at > now_seconds())
@@ -67,8 +63,18 @@ def due_snapshot(conn: Connection, domains: Sequence[ClaimableDomain]) -> DueSna
     return DueSnapshot(
         due_groups=len({row[:3] for row in rows}),
         waiting=len(waiting),
-        oldest_age_seconds=_seconds(rows[0].next_retry_at, now) if rows else 0,
+        oldest_age_seconds=max((_seconds(row.next_retry_at, now) for row in rows), default=0),
         next_due_seconds=max(0, -_seconds(waiting[0][0], now)) if waiting else None,
+    )
+
+
+def _due(resource_type: str) -> Select[Any]:
+    """The oldest due rows of one domain by its own index, so that a paused domain's backlog is never walked."""
+    return (
+        select(t.c.resource_type, t.c.resource_id, t.c.target_language, t.c.next_retry_at)
+        .where(t.c.resource_type == resource_type, t.c.status == PENDING, t.c.next_retry_at <= now_seconds())
+        .order_by(t.c.next_retry_at, t.c.id)
+        .limit(SNAPSHOT_ROWS)
     )
 
 

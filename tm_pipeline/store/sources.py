@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, inspect, or_, select
+from sqlalchemy import Connection, Select, String, and_, inspect, literal, or_, select
 from sqlalchemy.exc import NoSuchTableError
 
 from tm_pipeline.domain.domains import Domain
@@ -43,9 +43,16 @@ def as_source_row(domain: Domain, row: Mapping[str, Any]) -> SourceRow:
         language=row[spec.language_column] if spec.language_column else None,
         version=version,
         updated_at=updated_at if isinstance(updated_at, datetime) else None,
-        published=all(str(row[name]) == str(wanted) for name, wanted in spec.published.items()),
+        published=all(_plain(row[name]) == str(wanted) for name, wanted in spec.published.items()),
         context={name: str(row[name] or "") for name in spec.context_columns},
     )
+
+
+def _plain(value: Any) -> str:
+    """A condition's value as text; BIT(1), in which many products keep a truth value, arrives as bytes."""
+    if isinstance(value, bytes):
+        value = int.from_bytes(value, "big")
+    return str(int(value) if isinstance(value, bool) else value)
 
 
 def _text(value: Any) -> str | None:
@@ -83,11 +90,19 @@ def rows_changed_since(
     key, changed = table.c[domain.source.id_column], table.c[domain.source.updated_at_column]
     statement = select(table).order_by(changed, key).limit(limit)
     if since is not None:
-        statement = statement.where(changed >= since)
+        statement = statement.where(changed >= _spellings(conn, since)[0])
     if after is not None:
         at, last_id = after
-        statement = statement.where(or_(changed > at, and_(changed == at, key > last_id)))
+        statement = statement.where(or_(changed > at, and_(changed.in_(_spellings(conn, at)), key > last_id)))
     return _rows(conn, domain, statement)
+
+
+def _spellings(conn: Connection, moment: datetime) -> list[Any]:
+    """How a time may be written, least first: SQLite compares text, and its own default has no fraction."""
+    if conn.dialect.name != "sqlite" or moment.microsecond:
+        return [moment]
+    written = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return [literal(written, String), literal(f"{written}.000000", String)]
 
 
 def check_source(conn: Connection, domain: Domain) -> list[str]:
