@@ -7,8 +7,8 @@ CREATE TABLE IF NOT EXISTS content (
     tags TEXT NULL,
     language_code VARCHAR(35) NULL,
     is_active INT NOT NULL DEFAULT 1,
-    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
-    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP
+    created_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+    updated_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now'))
 );
 CREATE INDEX IF NOT EXISTS idx_content_updated_at ON content (updated_at);
 
@@ -19,8 +19,8 @@ CREATE TABLE IF NOT EXISTS series (
     keywords TEXT NULL,
     language_code VARCHAR(35) NULL,
     is_active INT NOT NULL DEFAULT 1,
-    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
-    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP
+    created_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+    updated_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now'))
 );
 CREATE INDEX IF NOT EXISTS idx_series_updated_at ON series (updated_at);
 
@@ -38,8 +38,8 @@ CREATE TABLE IF NOT EXISTS ai_character (
     relationship TEXT NULL,
     language_code VARCHAR(35) NULL,
     is_active INT NOT NULL DEFAULT 1,
-    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
-    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP
+    created_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+    updated_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now'))
 );
 CREATE INDEX IF NOT EXISTS idx_ai_character_updated_at ON ai_character (updated_at);
 
@@ -50,8 +50,8 @@ CREATE TABLE IF NOT EXISTS original_work (
     author_note TEXT NULL,
     language_code VARCHAR(35) NULL,
     is_active INT NOT NULL DEFAULT 1,
-    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
-    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP
+    created_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+    updated_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now'))
 );
 CREATE INDEX IF NOT EXISTS idx_original_work_updated_at ON original_work (updated_at);
 
@@ -60,8 +60,8 @@ CREATE TABLE IF NOT EXISTS category (
     name VARCHAR(255) NULL,
     language_code VARCHAR(35) NULL,
     is_active INT NOT NULL DEFAULT 1,
-    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
-    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP
+    created_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+    updated_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now'))
 );
 CREATE INDEX IF NOT EXISTS idx_category_updated_at ON category (updated_at);
 
@@ -70,8 +70,8 @@ CREATE TABLE IF NOT EXISTS content_theme (
     name VARCHAR(255) NULL,
     language_code VARCHAR(35) NULL,
     is_active INT NOT NULL DEFAULT 1,
-    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
-    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP
+    created_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+    updated_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now'))
 );
 CREATE INDEX IF NOT EXISTS idx_content_theme_updated_at ON content_theme (updated_at);
 
@@ -80,8 +80,8 @@ CREATE TABLE IF NOT EXISTS series_genre (
     name VARCHAR(255) NULL,
     language_code VARCHAR(35) NULL,
     is_active INT NOT NULL DEFAULT 1,
-    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
-    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP
+    created_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+    updated_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now'))
 );
 CREATE INDEX IF NOT EXISTS idx_series_genre_updated_at ON series_genre (updated_at);
 
@@ -93,8 +93,8 @@ CREATE TABLE IF NOT EXISTS game_line (
     note TEXT NULL,
     language_code VARCHAR(35) NULL,
     is_active INT NOT NULL DEFAULT 1,
-    created_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
-    updated_at TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP
+    created_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+    updated_at TIMESTAMP NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now'))
 );
 CREATE INDEX IF NOT EXISTS idx_game_line_updated_at ON game_line (updated_at);
 
