@@ -2,11 +2,8 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import Any, TypeVar
-
-import yaml
+from dataclasses import replace
+from typing import Any
 
 from tm_pipeline.domain.builtin_domains import BUILTIN, TARGET_LANGUAGES
 from tm_pipeline.domain.domains import (
@@ -20,14 +17,11 @@ from tm_pipeline.domain.domains import (
     TextKind,
     TranslationPath,
 )
-from tm_pipeline.domain.errors import DomainsFileError, UsageError
-from tm_pipeline.domain.languages import canonical
+from tm_pipeline.domain.errors import DomainsFileError
+from tm_pipeline.domain.yaml_nodes import IDENTIFIER, Node, load_yaml
 
-E = TypeVar("E", bound=StrEnum)
-
-_NAME = re.compile(r"^[a-z][a-z0-9_]{0,49}$")
-_FIELD_KEY = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,79}$")
-_IDENTIFIER = re.compile(r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")
+_FIELD_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,79}")
 
 TOP_KEYS = ("extend_builtin", "domains")
 DOMAIN_KEYS = (
@@ -56,6 +50,10 @@ SOURCE_KEYS = (
 )
 FIELD_KEYS = ("key", "column", "kind", "max_length", "preserve_whitespace")
 READ_MODEL_KEYS = ("table", "key_column", "shape", "hot_columns")
+# Columns that every read model has; its key and hot columns need names of their own.
+FIXED_COLUMNS = frozenset(
+    {"id", "locale", "payload", "value", "source_fingerprint", "source_version", "created_at", "updated_at"}
+)
 
 
 def builtin_registry() -> DomainRegistry:
@@ -63,93 +61,26 @@ def builtin_registry() -> DomainRegistry:
     return DomainRegistry({domain.resource_type: domain for domain in BUILTIN})
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """A value of the file with its path, for the messages."""
-
-    file: str
-    path: str
-    value: Any
-
-    def fail(self, wanted: str) -> DomainsFileError:
-        shown = repr(self.value)
-        shown = shown if len(shown) <= 80 else shown[:77] + "…"
-        return DomainsFileError(f"{self.file}: {self.path}: got {shown}; {wanted}.")
-
-    def mapping(self, keys: Sequence[str] | None = None) -> dict[str, "_Node"]:
-        if not isinstance(self.value, Mapping):
-            raise self.fail("use a mapping of keys to values")
-        nodes = {str(key): _Node(self.file, f"{self.path}.{key}", value) for key, value in self.value.items()}
-        for key, node in nodes.items():
-            if keys is not None and key not in keys:
-                raise DomainsFileError(f"{self.file}: {node.path}: unknown key; use one of {', '.join(keys)}.")
-        return nodes
-
-    def items(self) -> list["_Node"]:
-        if not isinstance(self.value, list):
-            raise self.fail("use a list")
-        return [_Node(self.file, f"{self.path}[{number}]", value) for number, value in enumerate(self.value)]
-
-    def text(self, pattern: re.Pattern[str] | None = None, wanted: str = "use a text") -> str:
-        if not isinstance(self.value, str) or (pattern is not None and not pattern.match(self.value)):
-            raise self.fail(wanted)
-        return self.value
-
-    def identifier(self) -> str:
-        return self.text(_IDENTIFIER, "use the name of a table or column")
-
-    def whole(self, minimum: int) -> int:
-        if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < minimum:
-            raise self.fail(f"use a whole number of at least {minimum}")
-        return self.value
-
-    def flag(self) -> bool:
-        if not isinstance(self.value, bool):
-            raise self.fail("use true or false")
-        return self.value
-
-    def choice(self, kind: type[E]) -> E:
-        allowed = [member.value for member in kind]
-        if self.value not in allowed:
-            raise self.fail(f"use one of {', '.join(allowed)}")
-        return kind(self.value)
-
-    def language(self) -> str:
-        try:
-            return canonical(self.text(wanted="use a language tag such as ko, en or zh-TW"))
-        except UsageError as error:
-            raise self.fail("use a language tag such as ko, en or zh-TW") from error
-
-    def languages(self) -> tuple[str, ...]:
-        tags = tuple(node.language() for node in self.items())
-        if not tags or len(set(tags)) != len(tags):
-            raise self.fail("list each language once, at least one")
-        return tags
-
-
 def parse_domains(yaml_text: str, *, file_name: str, base: Sequence[Domain] = BUILTIN) -> DomainRegistry:
     """The registry of a domains file over ``base``; raises ``DomainsFileError`` at the first fault."""
-    try:
-        content = yaml.safe_load(yaml_text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "not readable"
-        raise DomainsFileError(f"{file_name}: no valid YAML{place}: {problem}. Correct the file.") from error
-    top = _Node(file_name, "top level", content).mapping(TOP_KEYS)
+    content = load_yaml(yaml_text, file_name=file_name)
+    top = Node(file_name, "top level", content).mapping(TOP_KEYS)
     if "domains" not in top:
         raise DomainsFileError(f"{file_name}: domains: the key is missing; list at least one domain under it.")
     extend = top["extend_builtin"].flag() if "extend_builtin" in top else True
     found = {domain.resource_type: domain for domain in base} if extend else {}
     known = {domain.resource_type: domain for domain in base}
-    for name, node in _Node(file_name, "domains", top["domains"].value).mapping().items():
-        if not _NAME.match(name):
+    for name, node in Node(file_name, "domains", top["domains"].value).mapping().items():
+        if not _NAME.fullmatch(name):
             raise DomainsFileError(f"{file_name}: {node.path}: use lower-case letters, digits and _, at most 50.")
         found[name] = _domain(name, node, known.get(name))
+    if not found:
+        raise DomainsFileError(f"{file_name}: domains: none is left; list one, or set extend_builtin: true.")
+    _check_tables(file_name, found)
     return DomainRegistry(found)
 
 
-def _domain(name: str, node: _Node, built_in: Domain | None) -> Domain:
+def _domain(name: str, node: Node, built_in: Domain | None) -> Domain:
     parts = node.mapping(DOMAIN_KEYS)
     needed = [key for key in ("source", "fields", "read_model") if key not in parts and built_in is None]
     if needed:
@@ -171,17 +102,17 @@ def _domain(name: str, node: _Node, built_in: Domain | None) -> Domain:
     return domain
 
 
-def _provider(node: _Node) -> str:
+def _provider(node: Node) -> str:
     return node.text(_NAME, "use the name of a provider, such as papago")
 
 
-_POLICY: Mapping[str, Callable[[_Node], Any]] = {
-    "target_languages": _Node.languages,
-    "fallback_locales": _Node.languages,
-    "source_language": _Node.language,
+_POLICY: Mapping[str, Callable[[Node], Any]] = {
+    "target_languages": Node.some_languages,
+    "fallback_locales": Node.languages,
+    "source_language": Node.language,
     "provider": _provider,
-    "honorific": _Node.flag,
-    "immediate": _Node.flag,
+    "honorific": Node.flag,
+    "immediate": Node.flag,
     "priority_seconds": lambda node: node.whole(0),
     "edit_quiet_seconds": lambda node: node.whole(0),
     "path": lambda node: node.choice(TranslationPath),
@@ -189,11 +120,11 @@ _POLICY: Mapping[str, Callable[[_Node], Any]] = {
 }
 
 
-def _policy(parts: Mapping[str, _Node]) -> dict[str, Any]:
+def _policy(parts: Mapping[str, Node]) -> dict[str, Any]:
     return {key: read(parts[key]) for key, read in _POLICY.items() if key in parts}
 
 
-def _source(node: _Node) -> SourceSpec:
+def _source(node: Node) -> SourceSpec:
     parts = node.mapping(SOURCE_KEYS)
     if "table" not in parts:
         raise DomainsFileError(f"{node.file}: {node.path}.table: missing; name the source table.")
@@ -204,7 +135,11 @@ def _source(node: _Node) -> SourceSpec:
     }
     published: dict[str, str | int] = {}
     for column, wanted in parts["published"].mapping().items() if "published" in parts else ():
-        if not _IDENTIFIER.match(column) or isinstance(wanted.value, bool) or not isinstance(wanted.value, str | int):
+        if (
+            not IDENTIFIER.fullmatch(column)
+            or isinstance(wanted.value, bool)
+            or not isinstance(wanted.value, str | int)
+        ):
             raise wanted.fail("use column: text or column: whole number")
         published[column] = wanted.value
     context = (
@@ -213,7 +148,7 @@ def _source(node: _Node) -> SourceSpec:
     return SourceSpec(**columns, published=published, context_columns=context)
 
 
-def _fields(node: _Node) -> tuple[FieldSpec, ...]:
+def _fields(node: Node) -> tuple[FieldSpec, ...]:
     fields = []
     for item in node.items():
         parts = item.mapping(FIELD_KEYS)
@@ -231,7 +166,7 @@ def _fields(node: _Node) -> tuple[FieldSpec, ...]:
     return tuple(fields)
 
 
-def _read_model(node: _Node) -> ReadModelSpec:
+def _read_model(node: Node) -> ReadModelSpec:
     parts = node.mapping(READ_MODEL_KEYS)
     for key in ("table", "key_column", "shape"):
         if key not in parts:
@@ -241,11 +176,36 @@ def _read_model(node: _Node) -> ReadModelSpec:
         table=parts["table"].identifier(),
         key_column=parts["key_column"].identifier(),
         shape=parts["shape"].choice(ReadModelShape),
-        hot_columns={column: value.text(_FIELD_KEY, "use a field key") for column, value in hot.items()},
+        hot_columns={
+            _hot_column(column, value): value.text(_FIELD_KEY, "use a field key") for column, value in hot.items()
+        },
     )
 
 
-def _check_whole(node: _Node, domain: Domain) -> None:
+def _hot_column(column: str, node: Node) -> str:
+    if not IDENTIFIER.fullmatch(column):
+        raise DomainsFileError(f"{node.file}: {node.path}: use the name of a column.")
+    return column
+
+
+def _check_tables(file_name: str, domains: Mapping[str, Domain]) -> None:
+    """No table is the read model of two domains: each would overwrite the other's rows."""
+    owners = {domain.source.table.lower(): name for name, domain in domains.items()}
+    for name, domain in domains.items():
+        table = domain.read_model.table
+        if table.lower() in owners:
+            place = f"{file_name}: domains.{name}.read_model.table"
+            raise DomainsFileError(f"{place}: got {table!r}, which {owners[table.lower()]} uses; name another table.")
+        owners[table.lower()] = name
+
+
+def _check_whole(node: Node, domain: Domain) -> None:
+    own = (domain.read_model.key_column, *domain.read_model.hot_columns)
+    for column in own:
+        if column.lower() in FIXED_COLUMNS or own.count(column) > 1:
+            raise DomainsFileError(
+                f"{node.file}: {node.path}.read_model: the column {column} has another use there; name another column."
+            )
     if domain.read_model.shape is ReadModelShape.SCALAR and len(domain.fields) != 1:
         raise DomainsFileError(
             f"{node.file}: {node.path}.read_model.shape: value holds one field, the domain has {len(domain.fields)}; "
