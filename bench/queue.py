@@ -1,6 +1,6 @@
 """The queue's numbers as JSON lines: statements, jobs/s and CPU per job, claim times, reservation rate.
 
-Usage: python -m bench.queue [--url mysql+pymysql://…] [--backlog 1000,100000,1000000] [--jobs 3000]
+Usage: python -m bench.queue [--url mysql+pymysql://…] [--backlog 1000,100000,1000000] [--jobs 1500]
 
 Ratios and counts are the result; times on a shared machine are upper bounds. The engine is in this
 process and sleeps for the given time, so that only the pipeline's own cost is measured.
@@ -8,12 +8,10 @@ process and sleeps for the given time, so that only the pipeline's own cost is m
 
 import argparse
 import json
-import os
 import resource
 import statistics
 import threading
 import time
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -34,6 +32,7 @@ from tm_pipeline.store.jobs import upsert_jobs
 from tm_pipeline.store.migrate import migrate
 from tm_pipeline.store.sources import SourceRow
 from tm_pipeline.store.tables import metadata
+from tm_pipeline_tests.databases import MariaDbServer, create_database
 
 TICK_GROUPS = 5
 GROUP_FIELDS = 3
@@ -54,7 +53,7 @@ class SleepingProvider:
         if self._seconds:
             time.sleep(self._seconds)
         outcomes = tuple(
-            ItemOutcome(id=item.id, text=f"[{request.target_language}] {source_hash(item.text)[:16]}", billed_units=1)
+            ItemOutcome(id=item.id, text=f"({request.target_language}) {source_hash(item.text)[:16]}", billed_units=1)
             for item in request.items
         )
         return BatchOutcome(outcomes=outcomes)
@@ -220,8 +219,9 @@ def fill(db: Database, size: int) -> None:
     have = min(size, 1_000)
     statement = text(
         "INSERT INTO translation_job (resource_type, resource_id, field_key, source_hash, source_text, "
-        "source_language, target_language, status, retry_count, next_retry_at) SELECT resource_type, resource_id + :shift, field_key, "
-        "source_hash, source_text, source_language, target_language, status, retry_count, next_retry_at "
+        "source_language, target_language, status, retry_count, next_retry_at) "
+        "SELECT resource_type, resource_id + :shift, field_key, source_hash, source_text, "
+        "source_language, target_language, status, retry_count, next_retry_at "
         "FROM translation_job LIMIT :more"
     )
     while have < size:
@@ -275,7 +275,7 @@ def _remember(db: Database, rows: int) -> None:
                         "source_text": words,
                         "source_language": "ko",
                         "target_language": target,
-                        "translated_text": f"[{target}] {number}",
+                        "translated_text": f"({target}) {number}",
                         "provider": "bench",
                         "provider_version": "1",
                         "normalization_version": "v1",
@@ -290,19 +290,33 @@ def emit(**values: object) -> None:
     print(json.dumps(values), flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--url", default=os.environ.get("TM_DATABASE_URL", ""))
-    parser.add_argument("--backlog", default="1000,100000,1000000")
-    parser.add_argument("--jobs", type=int, default=1_500)
-    arguments = parser.parse_args()
-    url = arguments.url or f"sqlite:////tmp/tm-bench-{uuid.uuid4().hex}.db"
+def measure(url: str, jobs: int, backlogs: Sequence[int]) -> None:
+    """Run every bench on an empty database."""
     db = open_database(url)
     migrate(db, with_sample=True)
     db.dispose()
-    bench_drain(url, arguments.jobs)
+    bench_drain(url, jobs)
     bench_reserve(url)
-    bench_claims(url, [int(size) for size in arguments.backlog.split(",")])
+    bench_claims(url, backlogs)
+
+
+def main() -> None:
+    """Measure on the given database, or on a private MariaDB server."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--url", default="", help="an empty database; without it a private MariaDB is started")
+    parser.add_argument("--backlog", default="1000,100000,1000000", help="pending jobs for the claim bench")
+    parser.add_argument("--jobs", type=int, default=1_500, help="jobs of each drain")
+    arguments = parser.parse_args()
+    backlogs = [int(size) for size in arguments.backlog.split(",")]
+    if arguments.url:
+        measure(arguments.url, arguments.jobs, backlogs)
+        return
+    server = MariaDbServer()
+    try:
+        server.start()
+        measure(create_database(server.url("mysql")), arguments.jobs, backlogs)
+    finally:
+        server.stop()
 
 
 if __name__ == "__main__":

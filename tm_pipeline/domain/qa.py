@@ -54,7 +54,10 @@ def _placeholders(source: str, target: str) -> Finding | None:
     if before == after:
         return None
     lost = sorted((before - after).elements())[:SHOWN_TOKENS]
-    added = sorted((after - before).elements())[:SHOWN_TOKENS]
+    # A Korean hashtag or name may rightly become an ASCII one, which only then looks like a token.
+    added = sorted(token for token in (after - before).elements() if token[0] not in "#@")[:SHOWN_TOKENS]
+    if not lost and not added:
+        return None
     parts = [f"lost {', '.join(lost)}"] if lost else []
     parts += [f"added {', '.join(added)}"] if added else []
     return _error("placeholders", "; ".join(parts))

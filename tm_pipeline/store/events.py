@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, insert
 
 from tm_pipeline.domain.jobs import GroupKey, JobStatus
-from tm_pipeline.store.clock import read_now
 from tm_pipeline.store.tables import translation_event as t
 
 REASON_CHARACTERS = 500
@@ -28,10 +27,9 @@ class Event:
 
 
 def append_events(conn: Connection, events: Sequence[Event]) -> None:
-    """Append history rows in the transaction of the change itself."""
+    """Append history rows in the transaction of the change itself; the column's default is the database's now."""
     if not events:
         return
-    now = read_now(conn)
     conn.execute(
         insert(t),
         [
@@ -47,7 +45,6 @@ def append_events(conn: Connection, events: Sequence[Event]) -> None:
                 "actor": event.actor,
                 "run_id": event.run_id,
                 "reason": event.reason[:REASON_CHARACTERS] if event.reason else None,
-                "occurred_at": now,
             }
             for event in events
         ],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, literal, select, update
 
 from tm_pipeline.domain.jobs import GroupKey
-from tm_pipeline.store.clock import now_seconds, read_now
+from tm_pipeline.store.clock import now_seconds
 from tm_pipeline.store.tables import read_model_refresh as t
 from tm_pipeline.store.upserts import upsert
 
@@ -27,7 +27,6 @@ def mark_refresh(conn: Connection, keys: Sequence[GroupKey], *, reason: str) -> 
     """
     if not keys:
         return
-    now = read_now(conn)
     rows = [
         {
             "resource_type": key.resource_type,
@@ -35,7 +34,6 @@ def mark_refresh(conn: Connection, keys: Sequence[GroupKey], *, reason: str) -> 
             "target_language": key.target_language,
             "reason": reason,
             "attempts": 0,
-            "next_attempt_at": now,
         }
         for key in sorted(set(keys))
     ]
@@ -44,7 +42,8 @@ def mark_refresh(conn: Connection, keys: Sequence[GroupKey], *, reason: str) -> 
         t,
         rows,
         key=("resource_type", "resource_id", "target_language"),
-        changed=("reason", "attempts", "next_attempt_at"),
+        changed=("reason", "attempts"),
+        also={"next_attempt_at": now_seconds()},
     )
 
 
