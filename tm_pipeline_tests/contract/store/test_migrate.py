@@ -8,6 +8,12 @@ from tm_pipeline.store.sql_files import statements
 from tm_pipeline.store.tables import metadata, schema_version
 
 
+@pytest.fixture
+def migrated(empty_database: Database) -> Database:
+    migrate(empty_database)
+    return empty_database
+
+
 def names(db: Database) -> list[str]:
     return [f"{item.version:04d}_{item.name}" for item in migrations(db)]
 
@@ -52,26 +58,26 @@ def test_a_migration_that_stopped_in_its_middle_runs_again(empty_database: Datab
         assert "qa_warnings" in {item["name"] for item in inspect(conn).get_columns("translation_memory")}
 
 
-def test_a_migration_whose_record_was_lost_runs_again_without_harm(database: Database) -> None:
-    with database.begin() as conn:
+def test_a_migration_whose_record_was_lost_runs_again_without_harm(migrated: Database) -> None:
+    with migrated.begin() as conn:
         conn.execute(delete(schema_version))
-    assert migrate(database) == names(database)
+    assert migrate(migrated) == names(migrated)
 
 
-def test_a_file_that_was_changed_after_it_was_applied_is_refused(database: Database) -> None:
-    with database.begin() as conn:
+def test_a_file_that_was_changed_after_it_was_applied_is_refused(migrated: Database) -> None:
+    with migrated.begin() as conn:
         conn.execute(schema_version.update().where(schema_version.c.version == 2).values(checksum="0" * 64))
     for act in (migrate, require_current, pending):
         with pytest.raises(SchemaError, match=r"0002_pipeline_columns was changed after it was applied"):
-            act(database)
+            act(migrated)
 
 
-def test_a_database_that_is_ahead_of_the_code_is_refused(database: Database) -> None:
-    with database.begin() as conn:
+def test_a_database_that_is_ahead_of_the_code_is_refused(migrated: Database) -> None:
+    with migrated.begin() as conn:
         conn.execute(schema_version.insert().values(version=9_999, name="future", checksum="0" * 64))
     for act in (migrate, require_current, pending):
         with pytest.raises(SchemaError, match=r"at schema 9999, this code knows up to \d+\. Upgrade tm-pipeline"):
-            act(database)
+            act(migrated)
 
 
 def test_an_empty_database_is_told_to_migrate_in_one_line(empty_database: Database) -> None:
@@ -80,5 +86,5 @@ def test_an_empty_database_is_told_to_migrate_in_one_line(empty_database: Databa
     assert str(caught.value) == f"The database lacks {', '.join(names(empty_database))}. Run tm-pipeline migrate."
 
 
-def test_a_migrated_database_is_current(database: Database) -> None:
-    require_current(database)
+def test_a_migrated_database_is_current(migrated: Database) -> None:
+    require_current(migrated)
