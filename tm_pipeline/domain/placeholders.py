@@ -53,18 +53,21 @@ _EMOJI = (
     "(?:\u200d[\U0001f300-\U0001faff\u2600-\u27bf][\ufe0f\U0001f3fb-\U0001f3ff]*)*)"
 )
 
+# Known names only: titles such as [공지] become [Notice], which is no markup.
+_BBCODE_NAMES = "b|i|u|s|url|img|color|size|font|quote|code|list|center|left|right|spoiler|table|tr|td|li|sup|sub"
+
 _PATTERNS: tuple[tuple[SpanKind, str], ...] = (
     (SpanKind.URL, r"https?://[^\s<>\"'）)\]}」』]+"),
     (SpanKind.EMAIL, r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}"),
     (SpanKind.TAG, r"</?[A-Za-z][A-Za-z0-9:_-]*(?:=[^<>\s]*)?(?:\s[^<>]*)?/?>"),
-    (SpanKind.BBCODE, r"\[/?[A-Za-z][A-Za-z0-9]*(?:=[^\[\]]*)?\]"),
+    (SpanKind.BBCODE, rf"\[/?(?:{_BBCODE_NAMES})(?:=[^\[\]]*)?\]"),
     (
         SpanKind.ICU,
         rf"\{{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,{_nested(ICU_DEPTH)}*\}}",
     ),
     (SpanKind.DOUBLE_BRACE, r"\{\{[^{}]*\}\}"),
     (SpanKind.DOLLAR_BRACE, r"\$\{[^{}]*\}"),
-    (SpanKind.BRACE, r"\{[A-Za-z0-9_.:!-]*\}"),
+    (SpanKind.BRACE, r"\{[\w.:!-]*\}"),
     (SpanKind.NAMED_PRINTF, r"%\([A-Za-z0-9_]+\)[#0\- +]*\d*(?:\.\d+)?[a-zA-Z]"),
     (SpanKind.PRINTF, r"%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh|h|ll|l|L|z|j|t)?[sdiouxXeEfgGcp@](?![A-Za-z])"),
     (SpanKind.VARIABLE, r"\$[A-Za-z_][A-Za-z0-9_.]*\|?"),
