@@ -97,8 +97,9 @@ def test_a_row_that_arrives_while_its_group_runs_goes_with_the_next_claim(databa
 
 def test_another_sessions_row_lock_makes_a_claim_give_up_at_once(mariadb: Database) -> None:
     book(mariadb, [draft(key()), draft(key(), "body")])
+    last = job_rows(mariadb)[-1].id
     with mariadb.begin() as conn:
-        conn.execute(select(t.c.id).where(t.c.field_key == "body").with_for_update()).all()
+        conn.execute(select(t.c.id).where(t.c.id == last).with_for_update()).all()
         started = time.monotonic()
         assert take(mariadb, key()) is None
         assert time.monotonic() - started < 2  # the lock wait time-out of a session is 5 s
@@ -108,8 +109,9 @@ def test_another_sessions_row_lock_makes_a_claim_give_up_at_once(mariadb: Databa
 
 def test_a_group_that_somebody_else_takes_is_passed_over_for_the_next_one(mariadb: Database) -> None:
     book(mariadb, [draft(key(1)), draft(key(2))])
+    first = job_rows(mariadb)[0].id
     with mariadb.begin() as conn:
-        conn.execute(select(t.c.id).where(t.c.resource_id == 1).with_for_update()).all()
+        conn.execute(select(t.c.id).where(t.c.id == first).with_for_update()).all()
         found = take_groups(mariadb, [CONTENT], limit=1, claimed_by="run-1", lease_seconds=60)
     assert keys_of(found) == [key(2)]
     rest = take_groups(mariadb, [CONTENT], limit=2, claimed_by="run-1", lease_seconds=60)
