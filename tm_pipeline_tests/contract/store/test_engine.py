@@ -80,9 +80,13 @@ def test_a_time_without_a_zone_is_rejected(database: Database) -> None:
 
 
 def test_a_write_that_fails_leaves_nothing(database: Database) -> None:
-    with pytest.raises(ZeroDivisionError), database.begin() as conn:
-        conn.execute(insert(t).values(row(datetime.now(UTC))))
-        raise ZeroDivisionError
+    def write_and_fail() -> None:
+        with database.begin() as conn:
+            conn.execute(insert(t).values(row(datetime.now(UTC))))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write_and_fail()
     assert job_rows(database) == []
 
 
