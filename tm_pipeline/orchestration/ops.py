@@ -1,4 +1,4 @@
-"""The ops of a tick, of intake and of the operator jobs: unpack config, call one service, show the result.
+"""The ops of a run that translates: unpack config, call one service, show the result.
 
 Red means that a person is needed. A fault that was booked for a later try ends green with
 ``retry_scheduled`` in its metadata, so that "re-execute from failure" is the operator's retry of exactly
@@ -6,29 +6,28 @@ the groups that need one. No Dagster retry policy repeats paid work.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import dagster as dg
 
-from tm_pipeline.domain.jobs import GroupKey, JobStatus
-from tm_pipeline.orchestration.config import ClaimConfig, ReserveConfig, RetryConfig
-from tm_pipeline.orchestration.metadata import as_output, group_metadata, reserved_metadata, tick_summary
-from tm_pipeline.orchestration.resources import Pipeline
+from tm_pipeline.domain.jobs import ClaimedGroup, GroupKey
+from tm_pipeline.orchestration.config import ClaimConfig
+from tm_pipeline.orchestration.metadata import group_line, report_metadata, step_metadata, step_output
+from tm_pipeline.orchestration.resources import ClaimingRun, Pipeline
 from tm_pipeline.services.claim import claim_groups as claim
 from tm_pipeline.services.claim import reacquire, release_run
-from tm_pipeline.services.intake import fold_requests, scan
-from tm_pipeline.services.operate import Selection, retry
-from tm_pipeline.services.reserve import Reserved
+from tm_pipeline.services.context import Context
+from tm_pipeline.services.failpoints import failpoint
+from tm_pipeline.services.record import GroupResult
+from tm_pipeline.services.run_report import report_run
 from tm_pipeline.services.sweep import sweep
-from tm_pipeline.services.work import work_group
+from tm_pipeline.services.work import work_group, work_groups
 
+OUTPUTS = "json_outputs"
 _NOT_IN_A_KEY = re.compile(r"[^A-Za-z0-9_]")
-
-
-def root_run_id(context: dg.OpExecutionContext) -> str:
-    """The first run of a chain of re-executions: it owns what any run of the chain claims."""
-    return context.run.root_run_id or context.run_id
 
 
 def mapping_key(key: GroupKey) -> str:
@@ -36,135 +35,100 @@ def mapping_key(key: GroupKey) -> str:
     return _NOT_IN_A_KEY.sub("_", f"{key.resource_type}_{key.resource_id}_{key.target_language}")
 
 
-@dg.op(out=dg.DynamicOut(io_manager_key="json_outputs"), tags={"kind": "claim"})
+@dg.op(out=dg.DynamicOut(io_manager_key=OUTPUTS), tags={"kind": "claim"})
 def claim_groups(
-    context: dg.OpExecutionContext, config: ClaimConfig, pipeline: Pipeline
+    context: dg.OpExecutionContext, config: ClaimConfig, pipeline: Pipeline, run: ClaimingRun
 ) -> Iterator[dg.DynamicOutput[dict[str, Any]]]:
     """Claim the next due groups: each becomes one `translate_and_record` step.
 
-    **When it fails**: the database did not answer. Nothing is claimed or the claim expires by itself;
-    re-execute from failure, or wait for the next tick.
+    **When it fails**: the database did not answer. Nothing is claimed, or the claim is given back by
+    `run_failure_release`; re-execute from failure, or wait for the next tick.
     """
     ctx = pipeline.context
-    sweep(ctx, actor=context.run_id)
+    swept = sweep(ctx, actor=context.run_id)
     groups = claim(
         ctx,
         limit=config.max_groups,
-        claimed_by=root_run_id(context),
-        domains=config.domains or None,
+        claimed_by=run.owner,
+        domains=[ctx.domain(name).resource_type for name in config.domains] or None,
         target_languages=config.target_languages or None,
     )
-    context.log.info(f"claimed {len(groups)} groups")
-    for group in groups:
-        value = {
-            "resource_type": group.key.resource_type,
-            "resource_id": group.key.resource_id,
-            "target_language": group.key.target_language,
-        }
-        yield dg.DynamicOutput(value, mapping_key=mapping_key(group.key), metadata={"jobs": len(group.jobs)})
+    failpoint("op_claimed")
+    context.log.info(f"claimed {len(groups)} groups; swept {dict(swept.leases) or 'nothing'}")
+    for first in range(0, len(groups), config.groups_per_step):
+        part = groups[first : first + config.groups_per_step]
+        key = mapping_key(part[0].key) if config.groups_per_step == 1 else f"groups_{first + 1}_to_{first + len(part)}"
+        value = {"groups": [asdict(group.key) for group in part], "max_seconds": config.max_seconds}
+        metadata = {"groups": len(part), "jobs": sum(len(group.jobs) for group in part)}
+        yield dg.DynamicOutput(value, mapping_key=key, metadata=metadata)
 
 
-@dg.op(out=dg.Out(io_manager_key="json_outputs"), tags={"kind": "translate"})
+@dg.op(out=dg.Out(io_manager_key=OUTPUTS), tags={"kind": "translate"})
 def translate_and_record(
-    context: dg.OpExecutionContext, pipeline: Pipeline, group: dict[str, Any]
-) -> dg.Output[dict[str, Any]]:
-    """Translate one group through the memory and record it in one transaction.
+    context: dg.OpExecutionContext, pipeline: Pipeline, run: ClaimingRun, claimed: dict[str, Any]
+) -> dg.Output[list[dict[str, Any]]]:
+    """Translate groups through the memory and record each in one transaction.
 
     **Green** with `retry_scheduled`: the engine had a passing fault, the jobs wait for their back-off.
     **Red**: a person is needed; the first line says for what. Correct the cause, then *re-execute from
     failure*: it retries exactly these groups and pays for nothing that was paid already.
     """
-    ctx, key = pipeline.context, GroupKey(**group)
-    run_id = root_run_id(context)
-    held = reacquire(ctx, key, claimed_by=run_id, include_failed=context.run.parent_run_id is not None)
-    if held is None:
-        context.log.info(f"{key}: another run has it or it is done, nothing written")
-        nothing = {
-            "completed": 0,
-            "retry_scheduled": 0,
-            "from_memory": 0,
-            "provider_calls": 0,
-            "characters": 0,
-        }
-        return dg.Output({"group": str(key), "seconds": 0.0, **nothing}, metadata={"already_settled": True})
-    result = work_group(ctx, held, run_id=run_id)
-    context.log.info(
-        f"{key}: {len(held.jobs)} fields, {result.completed} completed, {result.reused} from memory, "
-        f"{result.calls} calls, {result.characters} characters, {result.seconds:.1f} s"
-    )
-    if result.needs_person:
+    ctx = pipeline.context
+    keys = [GroupKey(**key) for key in claimed["groups"]]
+    in_time = partial(run.in_time, claimed["max_seconds"])
+    if not in_time():
+        context.log.info(f"{_named(keys)}: the time of this run is over; given back at its end")
+        return dg.Output([], metadata={"out_of_time": True})
+    try:
+        # Only a person re-executes: their run also takes the jobs that had failed for good.
+        retried = context.run.parent_run_id is not None
+        held = [taken for key in keys if (taken := reacquire(ctx, key, claimed_by=run.owner, include_failed=retried))]
+        results = _work(ctx, held, run, claimed["max_seconds"])
+    except Exception as error:
+        name = type(error).__name__
+        raise dg.Failure(f"{_named(keys)} needs a person: {name}: {error}", allow_retries=False) from error
+    for result in results:
+        context.log.info(group_line(result))
+    if len(held) < len(keys):
+        context.log.info(f"{len(keys) - len(held)} of {len(keys)} groups: another run has it or it is done")
+    metadata = {**step_metadata(results), "already_settled": len(keys) - len(held)}
+    stopped = [result for result in results if result.needs_person]
+    if stopped:
+        more = f" and {len(stopped) - 1} more groups need" if len(stopped) > 1 else " needs"
         raise dg.Failure(
-            f"{key} needs a person: {result.message}", metadata=group_metadata(result), allow_retries=False
+            f"{stopped[0].key}{more} a person: {stopped[0].message}", metadata=metadata, allow_retries=False
         )
-    return dg.Output(as_output(result), metadata=group_metadata(result))
+    return dg.Output(step_output(results), metadata=metadata)
 
 
-@dg.op(out=dg.Out(io_manager_key="json_outputs"), tags={"kind": "settle"})
-def settle_tick(
-    context: dg.OpExecutionContext, pipeline: Pipeline, groups: list[dict[str, Any]]
-) -> dg.Output[dict[str, Any]]:
+def _work(ctx: Context, held: Sequence[ClaimedGroup], run: ClaimingRun, max_seconds: int) -> list[GroupResult]:
+    in_time = partial(run.in_time, max_seconds)
+    if len(held) == 1:
+        return [work_group(ctx, held[0], run_id=run.owner, keep_going=in_time)]
+    return work_groups(ctx, held, run_id=run.owner, keep_going=in_time)
+
+
+def _named(keys: Sequence[GroupKey]) -> str:
+    return str(keys[0]) if len(keys) == 1 else f"{keys[0]} … {keys[-1]}"
+
+
+@dg.op(
+    ins={"worked": dg.In(dg.Nothing, description="All steps before; their results are read from the database.")},
+    out=dg.Out(io_manager_key=OUTPUTS),
+    tags={"kind": "settle"},
+)
+def settle_tick(context: dg.OpExecutionContext, pipeline: Pipeline, run: ClaimingRun) -> dg.Output[dict[str, Any]]:
     """Give back what this run still holds and write its summary.
 
-    Reads the database, not its inputs, so it is right after any crash or resume. **When it fails**: the
-    database did not answer; re-execute from failure.
+    Reads the database, not its inputs, so it is right after any crash or resume; the summary counts the
+    whole chain of re-executions. **When it fails**: the database did not answer; re-execute from failure.
     """
-    released = release_run(pipeline.context, root_run_id(context))
-    summary = tick_summary(groups, released)
-    context.log.info(f"{summary['groups']} groups, {summary['completed']} fields completed, {released} released")
+    released = release_run(pipeline.context, run.owner)
+    failpoint("op_settled")
+    summary = report_metadata(report_run(pipeline.context, run.owner), released)
+    context.log.info(
+        f"{summary['groups']} groups, {summary['completed']} fields completed, {summary['from_memory']} of them from "
+        f"memory, {summary['provider_calls']} calls, {summary['characters']} characters; {released} jobs given back"
+    )
     counts = {name: value for name, value in summary.items() if isinstance(value, int | float)}
     return dg.Output(counts, metadata=summary)
-
-
-@dg.op(out=dg.Out(io_manager_key="json_outputs"), tags={"kind": "intake"})
-def reserve(context: dg.OpExecutionContext, config: ReserveConfig, pipeline: Pipeline) -> dg.Output[dict[str, int]]:
-    """Fold the outbox, scan the source tables, book what the memory lacks. Pays for nothing.
-
-    **When it fails**: a source table or column is missing, or the database did not answer; the first
-    line says which. Safe to run again at any time.
-    """
-    ctx = pipeline.context
-    for name in config.domains:
-        ctx.domain(name)
-    total = fold_requests(ctx).reserved
-    for domain in ctx.registry:
-        if config.domains and domain.resource_type not in config.domains:
-            continue
-        scanned = scan(ctx, domain, full=config.full)
-        context.log.info(f"{domain.resource_type}: {scanned.rows} rows seen, {scanned.reserved.booked} jobs booked")
-        total += scanned.reserved + Reserved(withdrawn=scanned.withdrawn)
-    return dg.Output(reserved_metadata(total), metadata=reserved_metadata(total))
-
-
-@dg.op(out=dg.Out(io_manager_key="json_outputs"), tags={"kind": "sweep"})
-def sweep_expired(context: dg.OpExecutionContext, pipeline: Pipeline) -> dg.Output[dict[str, int]]:
-    """Return expired leases to the queue and mark lost calls as possibly paid; shows the from→to matrix.
-
-    **When it fails**: the database did not answer; run it again.
-    """
-    swept = sweep(pipeline.context, actor=context.run_id)
-    counts = {**swept.leases, "unknown_calls": swept.unknown_calls}
-    return dg.Output(counts, metadata=counts)
-
-
-@dg.op(out=dg.Out(io_manager_key="json_outputs"), tags={"kind": "retry"})
-def retry_stopped(context: dg.OpExecutionContext, config: RetryConfig, pipeline: Pipeline) -> dg.Output[dict[str, int]]:
-    """Start stopped jobs again; a dry run by default. `0 of 0` means that nothing matched.
-
-    **When it fails**: a domain or state in the form does not exist; the first line lists the right ones.
-    """
-    unknown = [name for name in config.statuses if name not in {status.value for status in JobStatus}]
-    if unknown:
-        raise dg.Failure(f"unknown states {unknown}; use {', '.join(JobStatus)}", allow_retries=False)
-    ctx = pipeline.context
-    count = 0
-    chosen: list[str | None] = [*config.domains] or [None]
-    for name in chosen:
-        selection = Selection(
-            statuses=[JobStatus(name) for name in config.statuses],
-            resource_type=ctx.domain(name).resource_type if name else None,
-            target_language=config.target_language or None,
-        )
-        count += retry(ctx, selection, actor=context.run_id, reason=config.reason, dry_run=config.dry_run)
-    done = 0 if config.dry_run else count
-    context.log.info(f"{done} of {count} jobs started again")
-    return dg.Output({"matched": count, "retried": done}, metadata={"matched": count, "retried": done})

@@ -1,12 +1,19 @@
-"""The one Dagster resource: the pipeline's application.
+"""The Dagster resources: handles on the pipeline's application.
 
-It is a handle only. The application is built at the first use and cached for the process, because a
-Dagster resource lives for one run or one sensor evaluation and a connection pool must outlive both.
+The application is built at the first use and cached for the process, because a Dagster resource lives
+for one run or one sensor evaluation and a connection pool must outlive both.
 """
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
 import dagster as dg
+from pydantic import PrivateAttr
 
 from tm_pipeline.services.context import Context
+from tm_pipeline.services.run_leases import RunLeases
 from tm_pipeline.settings import Settings
 from tm_pipeline.wiring import current_application
 
@@ -23,3 +30,30 @@ class Pipeline(dg.ConfigurableResource[None]):
     def settings(self) -> Settings:
         """The ``TM_*`` settings of this process."""
         return current_application().settings
+
+
+class ClaimingRun(dg.ConfigurableResource[Any]):
+    """One run that claims: keeps the leases of its whole chain, and knows how long it has worked."""
+
+    _owner: str = PrivateAttr(default="")
+    _begun: float = PrivateAttr(default=0.0)
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Self]:
+        """Keep the leases from the first op to the last; in one process that is once for the run."""
+        run = context.run
+        if run is None:
+            raise dg.DagsterInvariantViolationError("ClaimingRun works in runs only.")
+        self._owner = run.root_run_id or run.run_id
+        self._begun = time.monotonic()
+        with RunLeases(current_application().context, self._owner):
+            yield self
+
+    @property
+    def owner(self) -> str:
+        """The first run of a chain of re-executions: it owns what any run of the chain claims."""
+        return self._owner
+
+    def in_time(self, max_seconds: int) -> bool:
+        """Whether another call may start; 0 means no limit."""
+        return not max_seconds or time.monotonic() - self._begun < max_seconds

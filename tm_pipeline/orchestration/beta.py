@@ -1,0 +1,14 @@
+"""Parts of Dagster's interface that it still calls beta and that this project uses, on a pinned version.
+
+Dagster warns at each such use, also when it copies a definition later; an operator who starts the product
+can do nothing about it.
+"""
+
+import warnings
+
+import dagster as dg
+
+
+def accept() -> None:
+    """Take owners of jobs and sensors and the backfill policy of assets without a warning for each, in this process."""
+    warnings.filterwarnings("ignore", message="Parameter `(owners|backfill_policy)`", category=dg.BetaWarning)
