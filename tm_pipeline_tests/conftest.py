@@ -20,6 +20,14 @@ def pytest_report_header() -> str:
     return f"tm_pipeline: {corpus}"
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the corpus tests out where there is no corpus."""
+    left_out = [] if CORPUS else [item for item in items if item.get_closest_marker("corpus")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.fixture(scope="session")
 def mysql_server_url() -> Iterator[str]:
     """A MySQL-like server: the one of TM_TEST_DATABASE_URL, or a private MariaDB."""

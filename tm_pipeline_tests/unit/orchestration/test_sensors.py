@@ -1,0 +1,193 @@
+"""What sensors decide, on a real queue and an instance in memory."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.test_utils import create_run_for_test
+from sqlalchemy import update
+
+from tm_pipeline.orchestration.build import build_definitions
+from tm_pipeline.orchestration.resources import Pipeline
+from tm_pipeline.services.claim import claim_groups
+from tm_pipeline.services.context import Context
+from tm_pipeline.services.operate import request_translation
+from tm_pipeline.services.work import work_groups
+from tm_pipeline.settings import Settings
+from tm_pipeline.store.tables import source_table
+from tm_pipeline.wiring import current_application
+from tm_pipeline_tests.product import edit, insert_rows, reserve_everything
+
+STARTED = dg.DagsterRunStatus.STARTED
+TICK = {"tm/lane": "tick"}
+RESOURCES = {"pipeline": Pipeline()}
+BY_READ_MODELS = {"tm/trigger": "read_models_sensor"}
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as ephemeral:
+        yield ephemeral
+
+
+def evaluate(name: str, instance: dg.DagsterInstance) -> Any:
+    """The execution data of one evaluation, as the daemon would get it."""
+    repository = build_definitions(settings=Settings.from_env({})).get_repository_def()
+    with dg.build_sensor_context(instance=instance, repository_def=repository, resources=RESOURCES) as context:
+        return repository.get_sensor_def(name).evaluate_tick(context)
+
+
+def skipped(name: str, instance: dg.DagsterInstance) -> str:
+    """Why it skips; asserts that it launches nothing."""
+    data = evaluate(name, instance)
+    assert data.run_requests in (None, [])
+    return str(data.skip_message)
+
+
+def requested(name: str, instance: dg.DagsterInstance) -> dg.RunRequest:
+    """The one run it launches."""
+    requests: Sequence[dg.RunRequest] = evaluate(name, instance).run_requests or []
+    assert len(requests) == 1
+    return requests[0]
+
+
+def names_to_translate(ctx: Context, *names: str) -> None:
+    insert_rows(ctx, "category", [{"id": number, "name": name} for number, name in enumerate(names, 1)])
+    reserve_everything(ctx)
+
+
+def test_a_tick_is_skipped_with_numbers_when_nothing_is_due(ctx: Context, instance: dg.DagsterInstance) -> None:
+    assert skipped("fixed_delay_sensor", instance) == "0 due, 0 waiting for back-off"
+
+
+def test_the_first_tick_follows_none(ctx: Context, instance: dg.DagsterInstance) -> None:
+    names_to_translate(ctx, "하나입니다")
+    request = requested("fixed_delay_sensor", instance)
+    assert request.run_key == "tick-after-none"
+    assert request.tags["tm/trigger"] == "fixed_delay_sensor"
+    assert request.run_config == {"ops": {"claim_groups": {"config": {"max_groups": 5}}}}
+
+
+@pytest.mark.parametrize("status", ["NOT_STARTED", "STARTING", "STARTED", "CANCELING"])
+def test_a_tick_never_starts_beside_a_live_one(ctx: Context, instance: dg.DagsterInstance, status: str) -> None:
+    names_to_translate(ctx, "하나입니다")
+    create_run_for_test(instance, "translate_due_groups", status=dg.DagsterRunStatus(status), tags=TICK)
+    assert skipped("fixed_delay_sensor", instance) == "a tick is running (1)"
+
+
+def test_the_delay_counts_from_the_end_of_the_last_tick_and_its_successor_has_its_key(
+    ctx: Context, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names_to_translate(ctx, "하나입니다", "둘입니다", "셋입니다")
+    job = build_definitions(settings=Settings.from_env({})).get_job_def("translate_due_groups")
+    ended = job.execute_in_process(
+        instance=instance, run_config={"ops": {"claim_groups": {"config": {"max_groups": 1}}}}
+    )
+    assert ended.success
+    reason = skipped("fixed_delay_sensor", instance)
+    assert reason.startswith("5 due, next tick in ")
+    assert 500 < int(reason.split()[-2]) <= 600
+    monkeypatch.setenv("TM_FIXED_DELAY_MS", "0")
+    current_application.cache_clear()
+    assert requested("fixed_delay_sensor", instance).run_key == f"tick-after-{ended.run_id}"
+
+
+def test_the_schedule_takes_the_same_decision_as_the_sensor(ctx: Context, instance: dg.DagsterInstance) -> None:
+    repository = build_definitions(settings=Settings.from_env({})).get_repository_def()
+    schedule = repository.get_schedule_def("ten_minute_schedule")
+
+    def evaluated() -> Any:
+        with dg.build_schedule_context(
+            instance=instance,
+            repository_def=repository,
+            resources=RESOURCES,
+            scheduled_execution_time=datetime.now(UTC),
+        ) as context:
+            return schedule.evaluate_tick(context)
+
+    assert evaluated().skip_message == "0 due, 0 waiting for back-off"
+    names_to_translate(ctx, "하나입니다")
+    assert [request.run_key for request in evaluated().run_requests] == ["tick-after-none"]
+
+
+def test_read_models_that_are_not_due_launch_nothing(ctx: Context, instance: dg.DagsterInstance) -> None:
+    assert skipped("read_models_sensor", instance) == "0 read models due"
+
+
+def test_due_read_models_of_several_domains_are_one_run_over_all_languages(
+    ctx: Context, instance: dg.DagsterInstance
+) -> None:
+    names_to_translate(ctx, "하나입니다")
+    insert_rows(ctx, "content", [{"id": 1, "title": "제목입니다"}])
+    reserve_everything(ctx)
+    work_groups(ctx, claim_groups(ctx, limit=10, claimed_by="test-run"), run_id="test-run")
+    request = requested("read_models_sensor", instance)
+    models = ["category_translation", "content_translation"]
+    assert sorted(key.to_user_string() for key in request.asset_selection or []) == models
+    assert request.tags["dagster/asset_partition_range_start"] == "en"
+    assert request.tags["dagster/asset_partition_range_end"] == "ko"
+    assert request.tags["tm/lane"] == "read_models"
+    assert request.run_config == {"ops": {name: {"config": {"only_due": True}} for name in models}}
+    create_run_for_test(instance, "__ASSET_JOB", status=STARTED, tags=BY_READ_MODELS)
+    assert skipped("read_models_sensor", instance) == "a read-model run is live (1)"
+
+
+def everything_taken_in(ctx: Context) -> None:
+    names_to_translate(ctx, "하나입니다")
+    edit(ctx, "category", 1, name="둘입니다")
+    long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+    table = source_table(ctx.domain("category"))
+    with ctx.db.begin() as conn:
+        conn.execute(update(table).values(updated_at=long_ago))
+    reserve_everything(ctx)
+
+
+def test_intake_is_skipped_when_nothing_changed(ctx: Context, instance: dg.DagsterInstance) -> None:
+    everything_taken_in(ctx)
+    reason = "0 outbox rows, 0 source changes, no reconciliation due"
+    assert skipped("source_change_sensor", instance) == reason
+
+
+def test_an_outbox_row_launches_intake_once(ctx: Context, instance: dg.DagsterInstance) -> None:
+    everything_taken_in(ctx)
+    request_translation(ctx, "category", 1)
+    request = requested("source_change_sensor", instance)
+    assert request.tags["tm/reason"] == "outbox"
+    assert request.run_config == {"ops": {"reserve": {"config": {"full": False}}}}
+    create_run_for_test(instance, "reserve_translations", status=STARTED)
+    assert skipped("source_change_sensor", instance) == "intake is running (1)"
+
+
+def test_a_changed_row_launches_intake(ctx: Context, instance: dg.DagsterInstance) -> None:
+    everything_taken_in(ctx)
+    edit(ctx, "category", 1, name="셋입니다")
+    assert requested("source_change_sensor", instance).tags["tm/reason"] == "changes-in-category"
+
+
+def test_a_table_that_was_never_read_launches_intake(ctx: Context, instance: dg.DagsterInstance) -> None:
+    assert requested("source_change_sensor", instance).tags["tm/reason"].startswith("first-scan-of-")
+
+
+def test_intake_that_failed_waits_before_its_next_try(ctx: Context, instance: dg.DagsterInstance) -> None:
+    run = create_run_for_test(instance, "reserve_translations", status=STARTED)
+    instance.report_run_failed(run)
+    assert re.fullmatch(r"intake failed, next try in 1\d s", skipped("source_change_sensor", instance))
+
+
+def test_a_backlog_run_is_launched_once_a_host_when_enough_groups_are_due(
+    ctx: Context, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names_to_translate(ctx, "하나입니다", "둘입니다")
+    assert skipped("backlog_sensor", instance).startswith("4 due")
+    monkeypatch.setenv("TM_BACKLOG_GROUPS", "4")
+    current_application.cache_clear()
+    request = requested("backlog_sensor", instance)
+    assert request.tags["tm/trigger"] == "backlog_sensor"
+    mine = {"tm/lane": "backlog", "tm/host": request.tags["tm/host"]}
+    create_run_for_test(instance, "drain_backlog", status=STARTED, tags={"tm/lane": "backlog", "tm/host": "other"})
+    assert requested("backlog_sensor", instance).tags == request.tags
+    create_run_for_test(instance, "drain_backlog", status=STARTED, tags=mine)
+    assert skipped("backlog_sensor", instance).startswith("a backlog run is live on ")
