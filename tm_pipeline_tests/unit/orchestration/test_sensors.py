@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -95,22 +96,23 @@ def test_the_delay_counts_from_the_end_of_the_last_tick_and_its_successor_has_it
     assert requested("fixed_delay_sensor", instance).run_key == f"tick-after-{ended.run_id}"
 
 
-def test_the_schedule_takes_the_same_decision_as_the_sensor(ctx: Context, instance: dg.DagsterInstance) -> None:
+def test_the_schedule_takes_the_same_decision_as_the_sensor(ctx: Context, tmp_path: Path) -> None:
     repository = build_definitions(settings=Settings.from_env({})).get_repository_def()
     schedule = repository.get_schedule_def("ten_minute_schedule")
 
-    def evaluated() -> Any:
+    def evaluated(kept: dg.DagsterInstance) -> Any:
         with dg.build_schedule_context(
-            instance=instance,
+            instance=kept,
             repository_def=repository,
             resources=RESOURCES,
             scheduled_execution_time=datetime.now(UTC),
         ) as context:
             return schedule.evaluate_tick(context)
 
-    assert evaluated().skip_message == "0 due, 0 waiting for back-off"
-    names_to_translate(ctx, "하나입니다")
-    assert [request.run_key for request in evaluated().run_requests] == ["tick-after-none"]
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as kept:
+        assert evaluated(kept).skip_message == "0 due, 0 waiting for back-off"
+        names_to_translate(ctx, "하나입니다")
+        assert [request.run_key for request in evaluated(kept).run_requests] == ["tick-after-none"]
 
 
 def test_read_models_that_are_not_due_launch_nothing(ctx: Context, instance: dg.DagsterInstance) -> None:
