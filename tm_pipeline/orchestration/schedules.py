@@ -14,12 +14,16 @@ def build_schedules(*, automation: bool) -> list[dg.ScheduleDefinition]:
     """Every schedule; ``automation`` decides whether they run without being switched on."""
     status = dg.DefaultScheduleStatus.RUNNING if automation else dg.DefaultScheduleStatus.STOPPED
 
-    @dg.schedule(cron_schedule="*/10 * * * *", job=translate_due_groups, default_status=status)
+    @dg.schedule(
+        cron_schedule="*/10 * * * *",
+        job=translate_due_groups,
+        default_status=status,
+        description=(
+            "A heartbeat by the wall clock that takes the same decision as `fixed_delay_sensor`. It launches "
+            "only what the sensor has not: with the sensor on, it skips and says why."
+        ),
+    )
     def ten_minute_schedule(context: dg.ScheduleEvaluationContext, pipeline: Pipeline) -> dg.RunRequest | dg.SkipReason:
-        """A heartbeat by the wall clock that takes the same decision as `fixed_delay_sensor`.
-
-        It launches only what the sensor has not: with the sensor on, it skips and says why.
-        """
         decision, last = tick_decision(context.instance, pipeline, datetime.now(UTC))
         if isinstance(decision, SkipTick):
             return dg.SkipReason(decision.reason)
