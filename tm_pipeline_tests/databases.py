@@ -1,6 +1,7 @@
 """A private MariaDB server for the tests: own data folder, socket and port; never a system service."""
 
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -15,19 +16,20 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
 START_SECONDS = 60.0
+START_ATTEMPTS = 5
 LOWEST_PORT, HIGHEST_PORT = 20_000, 32_000  # below the ephemeral range, where outgoing connections take ports
 
 
 def free_port() -> int:
-    """A port of the loopback address that nobody listens on."""
-    for candidate in range(LOWEST_PORT + os.getpid() % 10_000, HIGHEST_PORT):
+    """A port of the loopback address that nobody listens on at this moment."""
+    while True:
+        candidate = random.randrange(LOWEST_PORT, HIGHEST_PORT)
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", candidate))
             except OSError:
                 continue
             return candidate
-    raise RuntimeError("no free port for a test server")
 
 
 @dataclass
@@ -47,33 +49,41 @@ class MariaDbServer:
         base = ["--no-defaults", f"--datadir={self.folder / 'data'}", *user]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         subprocess.run([installer, *base, "--auth-root-authentication-method=normal"], check=True, **quiet)  # type: ignore[call-overload]
-        self.port = free_port()
-        command = [
-            daemon,
-            *base,
+        for _ in range(START_ATTEMPTS):
+            if self._start_on(free_port(), [daemon, *base]):
+                return
+        raise RuntimeError(f"the test server did not start; its log is in {self.folder}")
+
+    def _start_on(self, port: int, command: list[str]) -> bool:
+        """Start on ``port``; false where another program took the port in between."""
+        self.port = port
+        options = [
             f"--socket={self.folder / 'server.sock'}",
-            f"--port={self.port}",
+            f"--port={port}",
             "--bind-address=127.0.0.1",
             "--innodb-buffer-pool-size=512M",
             "--character-set-server=utf8mb4",
             "--skip-log-bin",
         ]
-        with (self.folder / "server.log").open("wb") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
-        self._wait()
+        with (self.folder / "server.log").open("ab") as log:
+            self.process = subprocess.Popen([*command, *options], stdout=log, stderr=log)
+        return self._wait()
 
-    def _wait(self) -> None:
+    def _wait(self) -> bool:
+        """True once the server answers, false where it ended instead."""
         deadline = time.monotonic() + START_SECONDS
         engine = create_engine(self.url("mysql"))
         while True:
+            if self.process is None or self.process.poll() is not None:
+                return False
             try:
                 with engine.connect():
-                    break
+                    engine.dispose()
+                    return True
             except OperationalError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)
-        engine.dispose()
 
     def url(self, database: str) -> str:
         """The URL of one of its databases."""
