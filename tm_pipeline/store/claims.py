@@ -21,20 +21,16 @@ from tm_pipeline.store.faults import is_lock_conflict
 from tm_pipeline.store.jobs import COLUMNS, as_job, by_status, chunks
 from tm_pipeline.store.tables import translation_job as t
 
+# fmt: off
 __all__ = [
-    "ClaimableDomain",
-    "candidate_groups",
-    "finish_jobs",
-    "reacquire_group",
-    "release_claims",
-    "release_group",
-    "renew_leases",
-    "sweep_expired",
-    "take_group",
-    "take_groups",
+    "ClaimableDomain", "candidate_groups", "finish_jobs", "reacquire_group", "release_claims",
+    "release_group", "renew_leases", "sweep_expired", "take_group", "take_groups",
 ]
+# fmt: on
 
 PENDING, RUNNING, FAILED = JobStatus.PENDING.value, JobStatus.RUNNING.value, JobStatus.FAILED.value
+# Every claimer must lock a group's rows in the same order, and on a small table a scan would lock other groups.
+GROUP_INDEX = "FORCE INDEX (idx_translation_job_group)"
 LEASE_EXPIRED = "The worker stopped renewing its lease; it crashed, froze or lost its network."
 UNCLAIMED: dict[str, Any] = {"claim_token": None, "claimed_by": None, "lease_expires_at": None}
 
@@ -137,7 +133,7 @@ def reacquire_group(
 
 
 def _lock(conn: Connection, key: GroupKey, statuses: Sequence[str]) -> Sequence[Any] | None:
-    """The group's rows under lock in id order; None where somebody holds one of them."""
+    """The group's rows under lock, in id order; None where somebody holds one of them."""
     statement = (
         select(
             *COLUMNS,
@@ -152,6 +148,7 @@ def _lock(conn: Connection, key: GroupKey, statuses: Sequence[str]) -> Sequence[
             t.c.target_language == key.target_language,
             t.c.status.in_(list(statuses)),
         )
+        .with_hint(t, GROUP_INDEX, "mysql")
         .with_for_update(nowait=True)
     )
     try:

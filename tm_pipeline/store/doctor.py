@@ -8,6 +8,7 @@ from sqlalchemy import Connection, text
 
 from tm_pipeline.domain.domains import Domain
 from tm_pipeline.domain.errors import TmPipelineError
+from tm_pipeline.store.drift import automatic_times, drift
 from tm_pipeline.store.engine import Database
 from tm_pipeline.store.migrate import pending
 from tm_pipeline.store.sources import check_source
@@ -34,7 +35,8 @@ def examine(db: Database, domains: Sequence[Domain] = ()) -> list[Check]:
         checks += [] if db.is_sqlite else _server(conn)
     if checks[0].ok:
         with db.read() as conn:
-            checks += [_due_column(conn)] if not db.is_sqlite else []
+            checks.append(_columns(conn))
+            checks += [_automatic_values(conn)] if not db.is_sqlite else []
             for domain in domains:
                 problems = check_source(conn, domain)
                 detail = "; ".join(problems) or "tables and columns are there"
@@ -63,6 +65,7 @@ def _server(conn: Connection) -> list[Check]:
             "@@character_set_database AS charset, @@max_allowed_packet AS packet, @@read_only AS read_only"
         )
     ).one()
+    isolation = _isolation(conn)
     numbers = [int(part) for part in re.findall(r"\d+", row.version)[:2]]
     least = MIN_MARIADB if "mariadb" in row.version.lower() else MIN_MYSQL
     wanted = ".".join(str(part) for part in least)
@@ -75,6 +78,8 @@ def _server(conn: Connection) -> list[Check]:
         ),
         _check("strict mode", "STRICT_TRANS_TABLES" in row.mode, row.mode, "allow the session to set sql_mode"),
         _check("time zone", row.zone == "+00:00", row.zone, "allow the session to set time_zone"),
+        _check("isolation", isolation == "READ-COMMITTED", isolation, "allow the session to set READ COMMITTED"),
+        _check("binary log", *_binary_log(conn), "set binlog_format to ROW or MIXED"),
         _check("character set", row.charset == "utf8mb4", row.charset, "ALTER DATABASE … CHARACTER SET utf8mb4"),
         _check(
             "packet size",
@@ -86,26 +91,41 @@ def _server(conn: Connection) -> list[Check]:
     ]
 
 
+def _isolation(conn: Connection) -> str:
+    # MariaDB before 11.1 and MySQL 8 do not share a name for this variable.
+    found = conn.execute(
+        text("SHOW SESSION VARIABLES WHERE Variable_name IN ('transaction_isolation', 'tx_isolation')")
+    )
+    return str(next(iter(found))[1])
+
+
+def _binary_log(conn: Connection) -> tuple[bool, str]:
+    """READ COMMITTED and SKIP LOCKED are not safe where a replica repeats statements."""
+    row = conn.execute(text("SELECT @@log_bin AS written, @@binlog_format AS format")).one()
+    return not int(row.written) or str(row.format) != "STATEMENT", str(row.format) if int(row.written) else "off"
+
+
 def _check(name: str, ok: bool, detail: str, remedy: str) -> Check:  # noqa: FBT001 - a row of the table above
     return Check(name=name, ok=ok, detail=detail, remedy="" if ok else remedy)
 
 
-def _due_column(conn: Connection) -> Check:
+def _columns(conn: Connection) -> Check:
+    problems = drift(conn)
+    detail = "; ".join(problems) or "every column and key is as the code expects"
+    return _check("columns and keys", not problems, detail, "restore them as in sql/migrations")
+
+
+def _automatic_values(conn: Connection) -> Check:
     """Old servers give the first TIMESTAMP column ON UPDATE silently, and every back-off vanishes."""
-    extra = conn.execute(
-        text(
-            "SELECT EXTRA FROM information_schema.columns WHERE table_schema = DATABASE() "
-            "AND table_name = 'translation_job' AND column_name = 'next_retry_at'"
-        )
-    ).scalar_one()
-    remedy = "create translation_job again with explicit_defaults_for_timestamp=ON"
-    return _check("next_retry_at", not extra, extra or "no automatic value", remedy)
+    problems = automatic_times(conn)
+    remedy = "create these tables again with explicit_defaults_for_timestamp=ON"
+    return _check("due times", not problems, "; ".join(problems) or "no automatic value", remedy)
 
 
 def _writable(db: Database) -> Check:
     try:
         with db.begin() as conn:
-            conn.execute(text("UPDATE schema_version SET version = version WHERE version < 0"))
+            conn.execute(text("UPDATE op_output SET value = value WHERE run_id = ''"))
     except TmPipelineError as error:
         return Check(
             name="writing",

@@ -10,6 +10,7 @@ from sqlalchemy.dialects import mysql, sqlite
 from tm_pipeline.domain.errors import ErrorKind
 from tm_pipeline.domain.jobs import GroupKey, Job, JobDraft, JobStatus
 from tm_pipeline.store.clock import now_seconds, read_now
+from tm_pipeline.store.limits import FIELD_KEY, LANGUAGE, RESOURCE_TYPE, require_code, require_hash, require_text
 from tm_pipeline.store.tables import translation_job as t
 
 IN_LIST = 500  # MariaDB changes its plan for lists over 1,000
@@ -96,7 +97,8 @@ def resource_ids_between(conn: Connection, resource_type: str, low: int, high: i
 def upsert_jobs(conn: Connection, drafts: Sequence[JobDraft]) -> None:
     """Book drafts: new keys are inserted, finished ones start again, active ones stay as they are.
 
-    Keys are sorted, which is what keeps concurrent bookers from dead-locking.
+    Keys are sorted, which is what keeps concurrent bookers from dead-locking. Raises ``UsageError`` for a
+    key and ``InvalidSourceError`` for a text that the columns cannot hold.
     """
     if not drafts:
         return
@@ -107,7 +109,17 @@ def upsert_jobs(conn: Connection, drafts: Sequence[JobDraft]) -> None:
         conn.execute(statement, list(part))
 
 
+def _check(draft: JobDraft) -> None:
+    require_code("resource_type", draft.group.resource_type, RESOURCE_TYPE)
+    require_code("field_key", draft.field_key, FIELD_KEY)
+    require_code("target_language", draft.group.target_language, LANGUAGE)
+    require_code("source_language", draft.source_language, LANGUAGE)
+    require_hash(draft.source_hash)
+    require_text("source_text", draft.source_text)
+
+
 def _values(draft: JobDraft, now: datetime) -> dict[str, Any]:
+    _check(draft)
     return {
         "resource_type": draft.group.resource_type,
         "resource_id": draft.group.resource_id,
@@ -157,9 +169,8 @@ def _sqlite_upsert() -> Any:
     statement = sqlite.insert(t)
     key = ["resource_type", "resource_id", "field_key", "target_language", "source_hash"]
     new = statement.excluded
-    return statement.on_conflict_do_update(
-        index_elements=key, set_={name: new[name] for name in RESET}, where=_RESTARTS
-    )
+    values = {name: new[name] for name in RESET} | {"updated_at": now_seconds()}
+    return statement.on_conflict_do_update(index_elements=key, set_=values, where=_RESTARTS)
 
 
 def supersede_jobs(conn: Connection, ids: Sequence[int]) -> None:

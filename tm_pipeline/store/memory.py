@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
+from tm_pipeline.store.limits import ENGINE_KEY, LANGUAGE, require_code, require_text
 from tm_pipeline.store.tables import translation_memory as t
 from tm_pipeline.store.upserts import upsert
 
@@ -90,7 +91,12 @@ def find_units(
 
 
 def upsert_units(conn: Connection, units: Sequence[UnitDraft], normalization_version: str) -> None:
-    """Write units by key; the engine is part of the key, so a machine never overwrites a person."""
+    """Write units by key; the engine is part of the key, so a machine never overwrites a person.
+
+    Raises ``UsageError`` for a key and ``InvalidSourceError`` for a text that the columns cannot hold.
+    """
+    for unit in units:
+        _check(unit)
     rows = [
         {
             "source_hash": unit.key.source_hash,
@@ -122,3 +128,11 @@ def upsert_units(conn: Connection, units: Sequence[UnitDraft], normalization_ver
                 "status",
             ),
         )
+
+
+def _check(unit: UnitDraft) -> None:
+    require_code("source_language", unit.key.source_language, LANGUAGE)
+    require_code("target_language", unit.key.target_language, LANGUAGE)
+    require_code("provider", unit.provider, ENGINE_KEY)
+    require_text("source_text", unit.source_text)
+    require_text("translated_text", unit.translated_text)

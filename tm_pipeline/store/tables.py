@@ -20,6 +20,7 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.sql.expression import TableClause
 
 from tm_pipeline.domain.domains import Domain, ReadModelShape
+from tm_pipeline.store.clock import now_seconds
 from tm_pipeline.store.types import UtcTimestamp
 
 metadata = MetaData()
@@ -42,7 +43,12 @@ def _group() -> list[Column[Any]]:
 
 
 def _times() -> list[Column[Any]]:
-    return [Column("created_at", UtcTimestamp()), Column("updated_at", UtcTimestamp())]
+    return [Column("created_at", UtcTimestamp()), _updated_at()]
+
+
+def _updated_at() -> Column[Any]:
+    # MySQL keeps it by itself, SQLite does not.
+    return Column("updated_at", UtcTimestamp(), onupdate=now_seconds())
 
 
 translation_memory = Table(
@@ -174,7 +180,7 @@ provider_state = Table(
     Column("opened_at", UtcTimestamp(6)),
     Column("blocked_until", UtcTimestamp(6)),
     Column("paused_by", String(128)),
-    Column("updated_at", UtcTimestamp()),
+    _updated_at(),
 )
 
 translation_event = Table(
@@ -200,7 +206,7 @@ sensor_watermark = Table(
     Column("resource_type", String(CODE), primary_key=True),
     Column("watermark", UtcTimestamp(6)),
     Column("last_full_at", UtcTimestamp(6)),
-    Column("updated_at", UtcTimestamp()),
+    _updated_at(),
 )
 
 op_output = Table(

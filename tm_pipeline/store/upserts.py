@@ -7,6 +7,8 @@ from sqlalchemy import Connection
 from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.sql.dml import Insert
 
+from tm_pipeline.store.clock import now_seconds
+
 ROWS = 500
 
 
@@ -34,7 +36,8 @@ def _statement(
 ) -> Insert:
     if conn.dialect.name == "sqlite":
         lite = sqlite.insert(table)
-        values = {name: lite.excluded[name] for name in changed} | dict(also)
+        touched = {"updated_at": now_seconds()} if "updated_at" in table.c else {}
+        values = {name: lite.excluded[name] for name in changed} | touched | dict(also)
         return lite.on_conflict_do_update(index_elements=list(key), set_=values)
     full = mysql.insert(table)
     return full.on_duplicate_key_update([(name, full.inserted[name]) for name in changed] + list(also.items()))
