@@ -4,14 +4,14 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tm_pipeline.domain.placeholders import find_spans, multiset
+from tm_pipeline.domain.placeholders import find_spans, multiset, numbered
 from tm_pipeline.domain.text import MAX_TEXT_BYTES, utf8_length
 
 SHOWN_TOKENS = 5
 RESIDUE_LETTERS = 4  # fewer letters of the source script may be a name or an interjection
 RESIDUE_SHARE = 0.3
 
-_SOURCE_SCRIPT = re.compile("[\uac00-\ud7a3\u3041-\u30ff]")
+_SOURCE_SCRIPT = re.compile("[\uac00-\ud7a3\u3041-\u3096\u30a1-\u30fa\u30fc\uff66-\uff9d]")
 _FENCE = re.compile(r"^\s*```.*```\s*$", re.DOTALL)
 _BROKEN = re.compile("[\x00\ud800-\udfff]")
 
@@ -51,6 +51,9 @@ def _error(name: str, message: str) -> Finding:
 
 def _placeholders(source: str, target: str) -> Finding | None:
     before, after = multiset(source), multiset(target)
+    arguments, (shown, explicit) = numbered(source)[0], numbered(target)
+    if before == after and explicit:
+        before, after = arguments, shown
     if before == after:
         return None
     lost = sorted((before - after).elements())[:SHOWN_TOKENS]

@@ -70,7 +70,9 @@ def outer_whitespace(raw: str) -> tuple[str, str]:
 
 
 def restore_outer(raw: str, translated: str) -> str:
-    """Give a translation the outer white space and the line-ending style of its source row."""
+    """Give a translation the outer white space and the line-ending style of its source row, in place of its own."""
     before, after = outer_whitespace(raw)
-    body = translated.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in raw else translated
+    body = translated.strip(_OUTER).replace("\r\n", "\n")
+    if "\r\n" in raw:
+        body = body.replace("\n", "\r\n")
     return f"{before}{body}{after}"

@@ -40,6 +40,13 @@ TOKENS = (
     [
         ("보기 https://a.example/b?c=1#d 참고", SpanKind.URL, "https://a.example/b?c=1#d"),
         ("(https://a.example/b)", SpanKind.URL, "https://a.example/b"),
+        ("https://a.example에서 보기", SpanKind.URL, "https://a.example"),
+        ("https://a.example/에서 보기", SpanKind.URL, "https://a.example/"),
+        ("https://a.example/をご覧ください", SpanKind.URL, "https://a.example/"),
+        ("https://a.example/b。終わり", SpanKind.URL, "https://a.example/b"),
+        ("https://a.example/가?x=1", SpanKind.URL, "https://a.example/가?x=1"),
+        ("https://a.example/wiki/한국어 참고", SpanKind.URL, "https://a.example/wiki/한국어"),
+        ("https://a.example/w/日本のアニメ?x=1", SpanKind.URL, "https://a.example/w/日本のアニメ?x=1"),
         ("문의: help.me@a.example.com로", SpanKind.EMAIL, "help.me@a.example.com"),
         ("가 <br/> 나", SpanKind.TAG, "<br/>"),
         ("가 <a href='x y'>", SpanKind.TAG, "<a href='x y'>"),
@@ -65,12 +72,24 @@ TOKENS = (
         ("%.2f점", SpanKind.PRINTF, "%.2f"),
         ("%lld개", SpanKind.PRINTF, "%lld"),
         ("%@님", SpanKind.PRINTF, "%@"),
+        ("%ds left", SpanKind.PRINTF, "%d"),
+        ("안녕 $name. 반가워", SpanKind.VARIABLE, "$name"),
+        ("%(이름)s님", SpanKind.NAMED_PRINTF, "%(이름)s"),
         ("$unit.name|가", SpanKind.VARIABLE, "$unit.name|"),
         ("안녕 @seoul_fan", SpanKind.MENTION, "@seoul_fan"),
         ("오늘 #spring", SpanKind.HASHTAG, "#spring"),
         ("좋아요 👍🏽", SpanKind.EMOJI, "👍🏽"),
         ("👩\u200d❤\ufe0f\u200d👨", SpanKind.EMOJI, "👩\u200d❤\ufe0f\u200d👨"),
         ("대한민국 🇰🇷", SpanKind.EMOJI, "🇰🇷"),
+        ("1\ufe0f\u20e3 먼저", SpanKind.EMOJI, "1\ufe0f\u20e3"),
+        ("시계 ⌚", SpanKind.EMOJI, "⌚"),
+        ("고양이 🐈\u200d⬛", SpanKind.EMOJI, "🐈\u200d⬛"),
+        ("상표 ™\ufe0f", SpanKind.EMOJI, "™\ufe0f"),
+        (
+            "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+            SpanKind.EMOJI,
+            "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        ),
     ],
 )
 def test_a_span_is_found_whole_with_its_kind(text: str, kind: SpanKind, found: str) -> None:
@@ -166,6 +185,15 @@ def test_a_changed_token_is_another_token(source: str, target: str) -> None:
 )
 def test_a_long_run_that_is_nearly_a_span_is_read_in_linear_time(part: str) -> None:
     text = part * (40_000 // len(part))
+    started = time.process_time()
+
+    find_spans(text)
+
+    assert time.process_time() - started < 1.5
+
+
+@pytest.mark.parametrize("text", ["%" + "0" * 40_000, "%" + "1" * 40_000, "%(" + "a" * 40_000, "#" + "1" * 40_000])
+def test_one_opening_before_a_long_run_is_read_in_linear_time(text: str) -> None:
     started = time.process_time()
 
     find_spans(text)

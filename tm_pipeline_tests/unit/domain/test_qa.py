@@ -103,3 +103,21 @@ def test_any_pair_gets_findings_without_a_whole_text_in_them(source: str, target
     for finding in check(source, target):
         assert finding.check
         assert len(finding.message) < 400
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("%1$s의 %2$s", "%1$s of %1$s"), ("%s의 %s", "%1$s of %1$s"), ("%s %d개", "%1$d of %2$s")]
+)
+def test_an_argument_shown_twice_or_as_another_type_is_refused(source: str, target: str) -> None:
+    assert [finding.check for finding in check(source, target)] == ["placeholders"]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("%1$s의 %2$s", "%2$s of %1$s"), ("%s %d개", "%2$d of %1$s"), ("%1$s의 %2$s", "%s of %s")]
+)
+def test_arguments_in_another_order_are_kept(source: str, target: str) -> None:
+    assert check(source, target) == ()
+
+
+def test_middle_dots_are_no_letters_of_the_source_script() -> None:
+    assert check("・・・・ OK", "・・・・ OK") == ()

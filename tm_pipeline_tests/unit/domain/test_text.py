@@ -192,3 +192,17 @@ def test_a_translation_gets_the_line_ends_of_its_source() -> None:
 
 def test_line_ends_that_are_already_those_of_the_source_are_not_doubled() -> None:
     assert restore_outer("가\r\n나", "a\r\nb") == "a\r\nb"
+
+
+def test_outer_white_space_of_the_engine_gives_way_to_that_of_the_source() -> None:
+    assert restore_outer("가 ", "\n a\n") == "a "
+
+
+def test_a_field_that_keeps_its_white_space_gets_it_once() -> None:
+    raw = "  가\n 나 "
+
+    assert restore_outer(raw, normalise(raw, preserve_whitespace=True)) == raw
+
+
+def test_line_ends_that_the_source_does_not_use_are_not_brought_in() -> None:
+    assert restore_outer("가\n나", "a\r\nb") == "a\nb"
