@@ -42,12 +42,17 @@ def build_claiming_sensors(*, automation: bool, host: str) -> list[dg.SensorDefi
 
 
 def _backlog(shared: Switched, host: str) -> dg.SensorDefinition:
-    @dg.sensor(job=drain_backlog, owners=[LOCALIZATION], **shared)
+    @dg.sensor(
+        job=drain_backlog,
+        owners=[LOCALIZATION],
+        description=(
+            "Launch a backlog run on this host while `TM_BACKLOG_GROUPS` or `TM_BACKLOG_AGE_SECONDS` is "
+            "exceeded. One at a time for each host. Without a backlog the ticks of `fixed_delay_sensor` do "
+            "the work."
+        ),
+        **shared,
+    )
     def backlog_sensor(context: dg.SensorEvaluationContext, pipeline: Pipeline) -> dg.RunRequest | dg.SkipReason:
-        """Launch a backlog run on this host while `TM_BACKLOG_GROUPS` or `TM_BACKLOG_AGE_SECONDS` is exceeded.
-
-        One at a time for each host. Without a backlog the ticks of `fixed_delay_sensor` do the work.
-        """
         if live_runs(context.instance, tags={LANE: Lane.BACKLOG.value, HOST: host}):
             return dg.SkipReason(f"a backlog run is live on {host} (1)")
         snapshot = tick_snapshot(pipeline.context)
@@ -63,10 +68,12 @@ def _backlog(shared: Switched, host: str) -> dg.SensorDefinition:
 
 def _releasing(status: dg.DefaultSensorStatus) -> list[dg.SensorDefinition]:
     @dg.run_failure_sensor(
-        monitored_jobs=list(CLAIMING_JOBS), default_status=status, minimum_interval_seconds=INTERVAL_SECONDS
+        monitored_jobs=list(CLAIMING_JOBS),
+        default_status=status,
+        minimum_interval_seconds=INTERVAL_SECONDS,
+        description="Give back at once what a failed run still holds; the sweep would do so when its leases end.",
     )
     def run_failure_release(context: dg.RunFailureSensorContext, pipeline: Pipeline) -> dg.SkipReason:
-        """Give back at once what a failed run still holds; the sweep would do so when its leases end."""
         return _release(context, pipeline)
 
     @dg.run_status_sensor(
@@ -74,9 +81,9 @@ def _releasing(status: dg.DefaultSensorStatus) -> list[dg.SensorDefinition]:
         monitored_jobs=list(CLAIMING_JOBS),
         default_status=status,
         minimum_interval_seconds=INTERVAL_SECONDS,
+        description="Give back at once what a terminated run still holds.",
     )
     def run_canceled_release(context: dg.RunStatusSensorContext, pipeline: Pipeline) -> dg.SkipReason:
-        """Give back at once what a terminated run still holds."""
         return _release(context, pipeline)
 
     return [run_failure_release, run_canceled_release]

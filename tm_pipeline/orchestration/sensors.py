@@ -72,12 +72,16 @@ def build_sensors(registry: DomainRegistry, *, automation: bool) -> list[dg.Sens
 
 
 def _fixed_delay(shared: Switched) -> dg.SensorDefinition:
-    @dg.sensor(job=translate_due_groups, owners=[LOCALIZATION], **shared)
+    @dg.sensor(
+        job=translate_due_groups,
+        owners=[LOCALIZATION],
+        description=(
+            "Launch a tick `TM_FIXED_DELAY_MS` after the last one **ended**, sooner while there is a "
+            "backlog. Never beside a live tick, never with nothing due. A skip says when the next one comes."
+        ),
+        **shared,
+    )
     def fixed_delay_sensor(context: dg.SensorEvaluationContext, pipeline: Pipeline) -> dg.RunRequest | dg.SkipReason:
-        """Launch a tick `TM_FIXED_DELAY_MS` after the last one **ended**, sooner while there is a backlog.
-
-        Never beside a live tick, never with nothing due. A skip says when the next one comes.
-        """
         decision, last = tick_decision(context.instance, pipeline, datetime.now(UTC))
         if isinstance(decision, SkipTick):
             return dg.SkipReason(decision.reason)
@@ -88,12 +92,16 @@ def _fixed_delay(shared: Switched) -> dg.SensorDefinition:
 
 
 def _source_change(shared: Switched) -> dg.SensorDefinition:
-    @dg.sensor(job=reserve_translations, owners=[PLATFORM], **shared)
+    @dg.sensor(
+        job=reserve_translations,
+        owners=[PLATFORM],
+        description=(
+            "Launch intake when the outbox has rows, a source table changed, or a full reconciliation is "
+            "due. After intake failed it waits, longer each time, up to ten minutes."
+        ),
+        **shared,
+    )
     def source_change_sensor(context: dg.SensorEvaluationContext, pipeline: Pipeline) -> dg.RunRequest | dg.SkipReason:
-        """Launch intake when the outbox has rows, a source table changed, or a full reconciliation is due.
-
-        After intake failed it waits, longer each time, up to ten minutes.
-        """
         if live_runs(context.instance, job_name=reserve_translations.name):
             return dg.SkipReason("intake is running (1)")
         ended = ended_runs(context.instance, job_name=reserve_translations.name)
@@ -112,12 +120,16 @@ def _source_change(shared: Switched) -> dg.SensorDefinition:
 def _read_models(registry: DomainRegistry, shared: Switched) -> dg.SensorDefinition:
     assets = [dg.AssetKey(asset_name(domain)) for domain in registry]
 
-    @dg.sensor(asset_selection=dg.AssetSelection.assets(*assets), owners=[LOCALIZATION], **shared)
+    @dg.sensor(
+        asset_selection=dg.AssetSelection.assets(*assets),
+        owners=[LOCALIZATION],
+        description=(
+            "Launch one run over all languages for the domains with due refresh marks. After such a run "
+            "failed it waits, longer each time, up to ten minutes."
+        ),
+        **shared,
+    )
     def read_models_sensor(context: dg.SensorEvaluationContext, pipeline: Pipeline) -> dg.SensorResult | dg.SkipReason:
-        """Launch one run over all languages for the domains with due refresh marks.
-
-        After such a run failed it waits, longer each time, up to ten minutes.
-        """
         mine = {TRIGGER: "read_models_sensor"}
         if live_runs(context.instance, tags=mine):
             return dg.SkipReason("a read-model run is live (1)")
