@@ -42,13 +42,22 @@ class MariaDbServer:
 
     def start(self) -> None:
         """Create the data folder and wait until the server answers."""
-        daemon, installer = shutil.which("mariadbd"), shutil.which("mariadb-install-db")
+        # Server programs are in folders that only root has in its path.
+        places = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"])
+        daemon, installer = shutil.which("mariadbd", path=places), shutil.which("mariadb-install-db", path=places)
         if daemon is None or installer is None:
             raise RuntimeError("mariadbd is not installed; run make test, or set TM_TEST_DATABASE_URL")
         user = ["--user=root"] if os.geteuid() == 0 else []
         base = ["--no-defaults", f"--datadir={self.folder / 'data'}", *user]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        subprocess.run([installer, *base, "--auth-root-authentication-method=normal"], check=True, **quiet)  # type: ignore[call-overload]
+        made = subprocess.run(
+            [installer, *base, "--auth-root-authentication-method=normal"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        if made.returncode:
+            raise RuntimeError(f"mariadb-install-db failed:\n{made.stdout}")
         for _ in range(START_ATTEMPTS):
             if self._start_on(free_port(), [daemon, *base]):
                 return
@@ -81,8 +90,9 @@ class MariaDbServer:
                     engine.dispose()
                     return True
             except OperationalError:
-                if time.monotonic() > deadline:
-                    raise
+                if process.poll() is not None or time.monotonic() > deadline:
+                    said = (self.folder / "server.log").read_text(encoding="utf-8", errors="replace")
+                    raise RuntimeError(f"the test server did not start:\n{said[-2_000:]}") from None
                 time.sleep(0.05)
 
     def url(self, database: str) -> str:

@@ -14,6 +14,8 @@ from tm_pipeline.store.tables import translation_job as t
 WINDOW_ROWS_PER_GROUP = 24
 MIN_WINDOW_ROWS = 60
 MAX_PAGES = 8
+# Left alone, the server may walk the other domains' backlog by (status, next_retry_at).
+DUE_INDEX = "FORCE INDEX (idx_translation_job_domain_due)"
 PENDING, RUNNING = JobStatus.PENDING.value, JobStatus.RUNNING.value
 
 
@@ -97,6 +99,7 @@ def _domain_window(
             )
             .exists(),
         )
+        .with_hint(t, DUE_INDEX, "mysql")
         .order_by(t.c.next_retry_at, t.c.id)
         .limit(window)
     )

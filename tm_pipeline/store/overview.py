@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, distinct, func, literal, select, unio
 
 from tm_pipeline.domain.domains import Domain
 from tm_pipeline.domain.jobs import JobStatus
-from tm_pipeline.store.claims import ClaimableDomain
+from tm_pipeline.store.candidates import DUE_INDEX, ClaimableDomain
 from tm_pipeline.store.clock import now_seconds, read_now
 from tm_pipeline.store.read_models import count_rows
 from tm_pipeline.store.refreshes import failing
@@ -73,6 +73,7 @@ def _due(resource_type: str) -> Select[Any]:
     return (
         select(t.c.resource_type, t.c.resource_id, t.c.target_language, t.c.next_retry_at)
         .where(t.c.resource_type == resource_type, t.c.status == PENDING, t.c.next_retry_at <= now_seconds())
+        .with_hint(t, DUE_INDEX, "mysql")
         .order_by(t.c.next_retry_at, t.c.id)
         .limit(SNAPSHOT_ROWS)
     )
