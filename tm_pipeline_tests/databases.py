@@ -90,9 +90,8 @@ class MariaDbServer:
                     engine.dispose()
                     return True
             except OperationalError:
-                if process.poll() is not None or time.monotonic() > deadline:
-                    said = (self.folder / "server.log").read_text(encoding="utf-8", errors="replace")
-                    raise RuntimeError(f"the test server did not start:\n{said[-2_000:]}") from None
+                if time.monotonic() > deadline:
+                    raise
                 time.sleep(0.05)
 
     def url(self, database: str) -> str:
