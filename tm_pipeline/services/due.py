@@ -14,6 +14,7 @@ from tm_pipeline.store.sources import latest_change
 from tm_pipeline.store.watermarks import get_watermark
 
 FULL_EVERY = timedelta(hours=24)
+FUTURE_EVERY = timedelta(minutes=1)  # a time ahead of the database's clock stays newer than every scan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +48,13 @@ def _domain_due(conn: Connection, domain: Domain) -> IntakeDue | None:
     mark = get_watermark(conn, domain.resource_type)
     if mark is None or mark.watermark is None or mark.last_full_at is None:
         return IntakeDue(reason=f"first-scan-of-{domain.resource_type}", full=False)
-    if read_now(conn) - mark.last_full_at > FULL_EVERY:
+    now = read_now(conn)
+    if now - mark.last_full_at > FULL_EVERY:
         return IntakeDue(reason="daily-reconciliation", full=True)
     changed = latest_change(conn, domain)
     # A row of the watermark's own second may have been committed after the scan read the table.
-    if changed is not None and changed >= mark.watermark.replace(microsecond=0):
+    if changed is None or changed < mark.watermark.replace(microsecond=0):
+        return None
+    if changed <= now or now - mark.watermark >= FUTURE_EVERY:
         return IntakeDue(reason=f"changes-in-{domain.resource_type}", full=False)
     return None

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from tm_pipeline.services.context import Context
 from tm_pipeline.services.operate import request_translation
 from tm_pipeline.services.work import work_groups
 from tm_pipeline.settings import Settings
-from tm_pipeline.store.tables import source_table
+from tm_pipeline.store.tables import metadata, source_table
 from tm_pipeline.wiring import current_application
 from tm_pipeline_tests.product import edit, insert_rows, reserve_everything
 
@@ -166,6 +166,19 @@ def test_an_outbox_row_launches_intake_once(ctx: Context, instance: dg.DagsterIn
 def test_a_changed_row_launches_intake(ctx: Context, instance: dg.DagsterInstance) -> None:
     everything_taken_in(ctx)
     edit(ctx, "category", 1, name="셋입니다")
+    assert requested("source_change_sensor", instance).tags["tm/reason"] == "changes-in-category"
+
+
+def test_a_row_dated_in_the_future_does_not_launch_intake_at_every_look(
+    ctx: Context, instance: dg.DagsterInstance
+) -> None:
+    everything_taken_in(ctx)
+    table, marks = source_table(ctx.domain("category")), metadata.tables["sensor_watermark"]
+    with ctx.db.begin() as conn:
+        conn.execute(update(table).values(updated_at=datetime.now(UTC) + timedelta(hours=9)))
+    assert skipped("source_change_sensor", instance).startswith("0 outbox rows")
+    with ctx.db.begin() as conn:
+        conn.execute(update(marks).values(watermark=datetime.now(UTC) - timedelta(seconds=90)))
     assert requested("source_change_sensor", instance).tags["tm/reason"] == "changes-in-category"
 
 
