@@ -45,6 +45,7 @@ def claim_groups(
     `run_failure_release`; re-execute from failure, or wait for the next tick.
     """
     ctx = pipeline.context
+    release_run(ctx, run.owner)  # what this op held when it failed in an earlier run of the chain
     swept = sweep(ctx, actor=context.run_id)
     groups = claim(
         ctx,

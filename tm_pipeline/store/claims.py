@@ -115,6 +115,7 @@ def reacquire_group(
 ) -> ClaimedGroup | None:
     """Take a group again for a chain of runs: its own rows, a dead lease's, or due ones (design §8).
 
+    ``include_failed`` is a person's retry: it also takes FAILED jobs, and does not wait for a back-off.
     None where a live lease of somebody else holds it or nothing is there to do.
     """
     statuses = (PENDING, RUNNING, FAILED) if include_failed else (PENDING, RUNNING)
@@ -126,7 +127,7 @@ def reacquire_group(
         running = [row for row in rows if row.status == RUNNING]
         if any(row.claimed_by != claimed_by and not row.expired for row in running):
             return None
-        wanted = [as_job(row) for row in rows if row.status != PENDING or row.due]
+        wanted = [as_job(row) for row in rows if include_failed or row.status != PENDING or row.due]
         return _hold(conn, key, wanted, statuses, token, claimed_by, lease_seconds)
 
     return db.run(work)
