@@ -175,7 +175,8 @@ def tick_verb(groups: int, seconds: float | None, drain: bool, as_json: bool) ->
         run_id = f"{os.uname().nodename}:{os.getpid()}:{uuid4().hex}"
         summary: Any = run_tick(ctx, groups=groups, seconds=seconds, drain=drain, run_id=run_id).as_dict()
     emit(summary, as_json, table("Tick", ("", ""), summary.items()))
-    return EXIT_SOME_FAILED if summary["jobs"].get(JobStatus.FAILED.value) else 0
+    stopped = (JobStatus.FAILED, JobStatus.NEEDS_REVIEW, JobStatus.NEEDS_CREDENTIAL)
+    return EXIT_SOME_FAILED if any(summary["jobs"].get(state.value) for state in stopped) else 0
 
 
 @verbs.command("status")

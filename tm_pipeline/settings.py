@@ -115,10 +115,12 @@ def _number(env: Mapping[str, str], name: str, default: T, read: Callable[[str],
     raw = env.get(name, "").strip()
     if not raw:
         return default
+    kind = "a whole number" if read is int else "a finite number"
+    wrong = ConfigurationError(f"{name} is {raw!r}; use {kind} of at least {minimum:g}.")
     try:
         value = read(raw)
     except ValueError as error:
-        raise ConfigurationError(f"{name} is {raw!r}; use a number of at least {minimum:g}.") from error
+        raise wrong from error
     if not minimum <= float(value) < float("inf"):  # type: ignore[arg-type]
-        raise ConfigurationError(f"{name} is {raw!r}; use a number of at least {minimum:g}.")
+        raise wrong
     return value

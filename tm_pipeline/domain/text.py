@@ -73,6 +73,6 @@ def restore_outer(raw: str, translated: str) -> str:
     """Give a translation the outer white space and the line-ending style of its source row, in place of its own."""
     before, after = outer_whitespace(raw)
     body = translated.strip(_OUTER).replace("\r\n", "\n")
-    if "\r\n" in raw:
+    if "\r\n" in raw and raw.count("\r\n") == raw.count("\n"):  # a mixture keeps the plain ones
         body = body.replace("\n", "\r\n")
     return f"{before}{body}{after}"

@@ -106,7 +106,7 @@ def error_of(reply: HttpReply, body: ErrorBody, *, service: str, said: str) -> P
     if kind is RateLimitedError:
         wait = retry_after_seconds(reply.headers, now=datetime.now(UTC))
         return RateLimitedError(message, retry_after_seconds=wait, http_status=reply.status)
-    if reply.status == _GATEWAY_TIMEOUT or (kind is ProtocolError and reply.status < 300):
+    if reply.status == _GATEWAY_TIMEOUT or (issubclass(kind, TransientProviderError) and reply.status < 300):
         return build(may_have_been_billed=True)
     return build()
 

@@ -121,13 +121,13 @@ def _need(
     group = GroupKey(resource_type=domain.resource_type, resource_id=row.resource_id, target_language=target)
     if segment.kind in {SegmentKind.BLANK, SegmentKind.NO_LETTERS}:
         return Need(group=group, segment=segment, source_language=source, text=segment.raw)
+    if same_language(source, target):
+        return Need(group=group, segment=segment, source_language=source, text=segment.raw)
     if segment.kind is SegmentKind.INVALID:
         return Need(group=group, segment=segment, source_language=source, text=None)
     if source == UNDETERMINED:
         deferred = segment.source_hash in book.unanswered
         return Need(group=group, segment=segment, source_language=source, text=None, deferred=deferred)
-    if same_language(source, target):
-        return Need(group=group, segment=segment, source_language=source, text=segment.raw)
     key = UnitKey(source_hash=segment.source_hash, source_language=source, target_language=target)
     unit = units.get(key)
     # A hit compares the text too: a colliding hash must not show another text's translation (T07).

@@ -43,6 +43,7 @@ UNFINISHED = (
     JobStatus.NEEDS_REVIEW,
     JobStatus.NEEDS_CREDENTIAL,
 )
+KNOWN_STATUSES = frozenset(status.value for status in JobStatus)
 
 
 def as_job(row: Any) -> Job:
@@ -74,11 +75,15 @@ def chunks(values: Sequence[Any], size: int = IN_LIST) -> list[Sequence[Any]]:
 
 
 def jobs_of_resources(conn: Connection, resource_type: str, ids: Sequence[int]) -> list[Job]:
-    """Every job of the resources, finished ones included."""
+    """Every job of the resources, finished ones included.
+
+    A row in a state that this version does not know belongs to somebody else: it is left alone, and the
+    invariant ``every_status_is_known`` shows it.
+    """
     found: list[Job] = []
     for part in chunks(sorted(set(ids))):
         statement = select(*COLUMNS).where(t.c.resource_type == resource_type, t.c.resource_id.in_(part))
-        found.extend(as_job(row) for row in conn.execute(statement))
+        found.extend(as_job(row) for row in conn.execute(statement) if row.status in KNOWN_STATUSES)
     return found
 
 

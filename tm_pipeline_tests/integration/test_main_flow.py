@@ -321,3 +321,30 @@ def test_a_memory_row_that_vanished_is_rebooked_and_replayed_from_the_ledger(
     assert count(ctx, "translation_memory") == 2
     assert count(ctx, "translation_job") == 2
     assert len(billed(fake_papago)) == 2
+
+
+def test_a_job_in_a_state_of_somebody_else_stops_nothing(ctx: Context, fake_papago: FakePapago) -> None:
+    from sqlalchemy import update
+
+    from tm_pipeline.store.tables import translation_job
+
+    insert_rows(ctx, "category", [{"id": 1, "name": "이름입니다"}])
+    reserve_everything(ctx)
+    with ctx.db.begin() as conn:
+        conn.execute(update(translation_job).values(status="BOGUS"))
+    edit(ctx, "category", 1, name="새 이름입니다")
+    reserve_everything(ctx)
+    drain(ctx)
+    assert not read(ctx, "category", 1, "en").stale
+    with ctx.db.read() as conn:
+        assert violations(conn)["every_status_is_known"] == 2
+
+
+def test_a_text_that_cannot_be_translated_needs_no_job_in_its_own_language(ctx: Context) -> None:
+    insert_rows(
+        ctx, "content", [{"id": 1, "title": "제목", "detail": "가" * 30_000, "tags": "", "language_code": "ko"}]
+    )
+    reserve_everything(ctx)
+    drain(ctx)
+    assert {job["target_language"] for job in list_jobs(ctx, statuses=[JobStatus.FAILED])} == {"en", "ja"}
+    assert read(ctx, "content", 1, "ko").fields["detail"] == "가" * 30_000
