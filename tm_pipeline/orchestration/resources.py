@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
+from weakref import WeakSet
 
 import dagster as dg
 from pydantic import PrivateAttr
@@ -15,7 +16,20 @@ from pydantic import PrivateAttr
 from tm_pipeline.services.context import Context
 from tm_pipeline.services.run_leases import RunLeases
 from tm_pipeline.settings import Settings
+from tm_pipeline.store.engine import Database
+from tm_pipeline.store.migrate import require_current
 from tm_pipeline.wiring import current_application
+
+_checked: WeakSet[Database] = WeakSet()
+
+
+def _ready() -> Context:
+    """The context of this process on a schema that fits the code; raises ``SchemaError`` in one line otherwise."""
+    context = current_application().context
+    if context.db not in _checked:
+        require_current(context.db)
+        _checked.add(context.db)
+    return context
 
 
 class Pipeline(dg.ConfigurableResource[None]):
@@ -23,8 +37,8 @@ class Pipeline(dg.ConfigurableResource[None]):
 
     @property
     def context(self) -> Context:
-        """What the services need."""
-        return current_application().context
+        """What the services need; refuses a schema that does not fit this version."""
+        return _ready()
 
     @property
     def settings(self) -> Settings:
@@ -46,7 +60,7 @@ class ClaimingRun(dg.ConfigurableResource[Any]):
             raise dg.DagsterInvariantViolationError("ClaimingRun works in runs only.")
         self._owner = run.root_run_id or run.run_id
         self._begun = time.monotonic()
-        with RunLeases(current_application().context, self._owner):
+        with RunLeases(_ready(), self._owner):
             yield self
 
     @property

@@ -45,9 +45,11 @@ def environment(tmp_path: Path, database_url: str, fake: FakePapago) -> dict[str
 
 
 @contextmanager
-def daemon(env: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """``dagster-daemon run`` on the shipped workspace; stopped as an operator would, then by force."""
-    command = [str(Path(sys.executable).with_name("dagster-daemon")), "run", "-w", str(ROOT / "workspace.yaml")]
+def daemon(
+    env: Mapping[str, str], log: Path, *, workspace: Path = ROOT / "workspace.yaml"
+) -> Iterator[subprocess.Popen[bytes]]:
+    """``dagster-daemon run``, on the shipped workspace by default; stopped as an operator would, then by force."""
+    command = [str(Path(sys.executable).with_name("dagster-daemon")), "run", "-w", str(workspace)]
     with log.open("wb") as output:
         process = subprocess.Popen(
             command, env=env, cwd=ROOT, stdout=output, stderr=output, start_new_session=True, restore_signals=True

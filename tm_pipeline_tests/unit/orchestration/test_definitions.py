@@ -33,7 +33,12 @@ JOBS = {
 }
 CLAIMING_JOBS = {"drain_backlog", "translate_due_groups"}
 CLAIMING_SENSORS = {"backlog_sensor", "run_canceled_release", "run_failure_release"}
-SENSORS = {"fixed_delay_sensor", "read_models_sensor", "source_change_sensor"} | CLAIMING_SENSORS
+SENSORS = {
+    "fixed_delay_sensor",
+    "queue_health_sensor",
+    "read_models_sensor",
+    "source_change_sensor",
+} | CLAIMING_SENSORS
 SCHEDULES = {"ten_minute_schedule"}
 ASSETS = {
     "ai_character_translation",
@@ -42,6 +47,7 @@ ASSETS = {
     "content_translation",
     "game_line_translation",
     "original_work_translation",
+    "queue_health",
     "series_genre_translation",
     "series_translation",
     "source_ai_character",
@@ -52,6 +58,7 @@ ASSETS = {
     "source_original_work",
     "source_series",
     "source_series_genre",
+    "spend",
     "translation_job",
     "translation_memory",
 }
