@@ -19,7 +19,13 @@ GRANT INSERT, UPDATE, DELETE ON product.translation_event TO 'tm'@'%';
 GRANT INSERT, UPDATE, DELETE ON product.sensor_watermark TO 'tm'@'%';
 GRANT INSERT, UPDATE, DELETE ON product.op_output TO 'tm'@'%';
 GRANT INSERT, UPDATE, DELETE ON product.content_translation TO 'tm'@'%';
+GRANT INSERT, UPDATE, DELETE ON product.series_translation TO 'tm'@'%';
+GRANT INSERT, UPDATE, DELETE ON product.ai_character_translation TO 'tm'@'%';
+GRANT INSERT, UPDATE, DELETE ON product.original_work_translation TO 'tm'@'%';
 GRANT INSERT, UPDATE, DELETE ON product.category_translation TO 'tm'@'%';
+GRANT INSERT, UPDATE, DELETE ON product.content_theme_translation TO 'tm'@'%';
+GRANT INSERT, UPDATE, DELETE ON product.series_genre_translation TO 'tm'@'%';
+GRANT INSERT, UPDATE, DELETE ON product.game_line_translation TO 'tm'@'%';
 
 -- Whoever runs `tm-pipeline migrate`, for that time only.
-GRANT CREATE, ALTER, INDEX, INSERT ON product.* TO 'tm_admin'@'%';
+GRANT SELECT, INSERT, UPDATE, CREATE, ALTER, INDEX ON product.* TO 'tm_admin'@'%';
