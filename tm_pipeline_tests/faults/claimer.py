@@ -15,11 +15,12 @@ LEASE_SECONDS = 2
 WORK_SECONDS = 0.004
 
 
-def note(log: int, kind: str, group: ClaimedGroup) -> None:
+def note(log: int, kind: str, group: ClaimedGroup, begun: float = 0.0) -> None:
     """Append one line; a single short write to a file opened for appending is never torn."""
     line = {
         "kind": kind,
         "at": time.monotonic(),  # one clock for every process of the machine
+        "begun": begun,  # before the claim was asked for: its lease is no older than that
         "group": str(group.key),
         "token": group.token,
         "jobs": [job.id for job in group.jobs],
@@ -43,10 +44,11 @@ def main(url: str, log_file: str) -> None:
     log = os.open(Path(log_file), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     domains = [ClaimableDomain(resource_type="content")]
     while True:
+        begun = time.monotonic()
         try:
             groups = take_groups(db, domains, limit=3, claimed_by=f"pid-{os.getpid()}", lease_seconds=LEASE_SECONDS)
             for group in groups:
-                note(log, "claimed", group)
+                note(log, "claimed", group, begun)
                 time.sleep(WORK_SECONDS)
                 finish(db, log, group)
         except TmPipelineError as error:

@@ -81,8 +81,9 @@ def overlaps(log: Path) -> list[str]:
     finishing = {line["token"]: line["at"] for line in lines(log) if line["kind"] == "finishing"}
     for line in lines(log):
         if line["kind"] == "claimed":
-            # The lease began before the claim came back, so this end is never too late by more than that.
-            end = min(finishing.get(line["token"], line["at"] + LEASE_SECONDS), line["at"] + LEASE_SECONDS - 0.5)
+            # A worker that was frozen notes its claim late, so the lease counts from before it was asked for.
+            lapse = line["begun"] + LEASE_SECONDS
+            end = min(finishing.get(line["token"], lapse), lapse)
             claims.setdefault(line["group"], []).append((line["at"], end))
     return [
         group
