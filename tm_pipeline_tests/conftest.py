@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+SERVER_TEST = "runs on a database server"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Mark what runs on a MariaDB or MySQL server, for the summary."""
+    fixtures = getattr(item, "fixturenames", ())
+    if "mariadb" in item.name.partition("[")[2] or any("mariadb" in name for name in fixtures):
+        item.user_properties.append((SERVER_TEST, True))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print how many tests ran on the server: a green run without it would prove little about the queue."""
+    passed = terminalreporter.stats.get("passed", [])
+    on_server = sum((SERVER_TEST, True) in report.user_properties for report in passed)
+    terminalreporter.write_line(f"{on_server} of the passed tests ran on a MariaDB or MySQL server")
 
 
 @pytest.fixture(scope="session")
