@@ -46,7 +46,7 @@ from tm_pipeline.services import operate
 from tm_pipeline.services.demo import demo_environment, run_demo
 from tm_pipeline.services.intake import fold_requests
 from tm_pipeline.services.materialise import materialise_due, request_rebuild
-from tm_pipeline.services.read import read
+from tm_pipeline.services.read import is_published, read
 from tm_pipeline.services.status import list_jobs, status
 from tm_pipeline.services.sweep import sweep
 from tm_pipeline.services.tick import run_tick
@@ -156,6 +156,9 @@ def request_verb(resource_type: str, resource_id: int, locale: str | None, as_js
             )
         )
         folded = fold_requests(ctx)
+        present = is_published(ctx, resource_type, resource_id)
+    if not present:
+        raise UsageError(f"There is no published {resource_type} with id {resource_id}; nothing was booked.")
     emit(
         folded,
         as_json,

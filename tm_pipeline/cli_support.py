@@ -122,13 +122,8 @@ def operate_on_jobs(action: Callable[..., int], word: str, options: dict[str, An
 
 def findings(settings: Settings, db: Database) -> list[tuple[bool, str, str, str]]:
     """Whether it is well, name, detail and remedy: of the server, the schema and every source table."""
-    found = [(c.ok, c.name, c.detail, "" if c.ok else c.remedy) for c in examine(db)]
-    with db.read() as conn:
-        for domain in load_registry(settings):
-            problems = check_source(conn, domain)
-            detail = "; ".join(problems) or f"table {domain.source.table} fits"
-            found.append((not problems, f"source of {domain.resource_type}", detail, ""))
-    return found
+    checks = examine(db, list(load_registry(settings)))
+    return [(check.ok, check.name, check.detail, "" if check.ok else check.remedy) for check in checks]
 
 
 def scan_each(ctx: Context, domains: Sequence[Domain], *, full: bool) -> tuple[list[Scanned], bool]:

@@ -17,6 +17,7 @@ from tm_pipeline.services import failpoints
 from tm_pipeline.services.context import Context, Policy
 from tm_pipeline.settings import Settings
 from tm_pipeline.store.engine import Database, open_database
+from tm_pipeline.store.tables import metadata
 
 PROVIDERS = ("papago", "pseudo")
 
@@ -63,7 +64,15 @@ def load_registry(settings: Settings) -> DomainRegistry:
         raise DomainsFileError(
             f"{settings.domains_file}: cannot be read ({error}). Set TM_DOMAINS_FILE to a UTF-8 YAML file."
         ) from error
-    return parse_domains(text, file_name=str(settings.domains_file), base=BUILTIN)
+    registry = parse_domains(text, file_name=str(settings.domains_file), base=BUILTIN)
+    for domain in registry:
+        for table in (domain.source.table, domain.read_model.table):
+            if table in metadata.tables:
+                raise DomainsFileError(
+                    f"{settings.domains_file}: domains.{domain.resource_type}: {table} is a table of the pipeline "
+                    "itself; name a table of the product."
+                )
+    return registry
 
 
 def application(env: Mapping[str, str]) -> Application:

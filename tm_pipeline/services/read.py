@@ -13,6 +13,7 @@ from tm_pipeline.services.context import Context
 from tm_pipeline.services.intake import READ_MISS
 from tm_pipeline.store.read_models import read_with_source
 from tm_pipeline.store.requests import append_request_once
+from tm_pipeline.store.sources import read_rows
 
 
 class Origin(StrEnum):
@@ -58,6 +59,13 @@ def read(ctx: Context, resource_type: str, resource_id: int, locale: str, *, boo
         return _reading(domain, resource_id, wanted, Origin.SOURCE, fields, stale=True)
     origin = Origin.READ_MODEL if found.locale == wanted else Origin.FALLBACK
     return _reading(domain, resource_id, wanted, origin, _fields(domain, found, domain.field_keys), stale=stale)
+
+
+def is_published(ctx: Context, resource_type: str, resource_id: int) -> bool:
+    """Whether the product has this resource and shows it."""
+    domain = ctx.domain(resource_type)
+    with ctx.db.read() as conn:
+        return any(row.published for row in read_rows(conn, domain, [resource_id]))
 
 
 def _reading(

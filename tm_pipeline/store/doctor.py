@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, select, text
 
 from tm_pipeline.domain.domains import Domain
 from tm_pipeline.domain.errors import TmPipelineError
@@ -12,6 +12,7 @@ from tm_pipeline.store.drift import automatic_times, drift
 from tm_pipeline.store.engine import Database
 from tm_pipeline.store.migrate import pending
 from tm_pipeline.store.sources import check_source
+from tm_pipeline.store.tables import translation_job
 
 MIN_MARIADB = (10, 6)
 MIN_MYSQL = (8, 0)
@@ -39,13 +40,30 @@ def examine(db: Database, domains: Sequence[Domain] = ()) -> list[Check]:
             checks += [_automatic_values(conn)] if not db.is_sqlite else []
             for domain in domains:
                 problems = check_source(conn, domain)
-                detail = "; ".join(problems) or "tables and columns are there"
+                detail = "; ".join(problems) or f"table {domain.source.table} fits"
                 remedy = "create the tables or correct the domains file" if problems else ""
                 checks.append(
                     Check(name=f"domain {domain.resource_type}", ok=not problems, detail=detail, remedy=remedy)
                 )
+            if domains:
+                checks.append(_foreign_jobs(conn, domains))
     checks.append(_writable(db))
     return checks
+
+
+def _foreign_jobs(conn: Connection, domains: Sequence[Domain]) -> Check:
+    """Jobs that nobody here claims: of a removed domain, or of another version of the product."""
+    known = {domain.resource_type for domain in domains}
+    rows = conn.execute(select(translation_job.c.resource_type).distinct())
+    foreign = sorted(row[0] for row in rows if row[0] not in known)
+    if not foreign:
+        return Check(name="jobs of known domains", ok=True, detail="every job has its domain")
+    return Check(
+        name="jobs of known domains",
+        ok=False,
+        detail=f"nobody works on the jobs of {', '.join(foreign)}",
+        remedy="add the domain to the domains file, or delete the rows",
+    )
 
 
 def _schema(db: Database) -> Check:

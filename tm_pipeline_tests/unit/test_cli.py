@@ -1,6 +1,7 @@
 """The command line as its users meet it: exit codes, one clear line, JSON that programs can rely on."""
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +107,8 @@ def test_the_doctor_names_the_source_tables_that_are_missing(home: Path, capsys:
     run(capsys, "migrate")
     findings = run_json(capsys, "doctor", code=1)
     wrong = {finding["name"]: finding for finding in findings if not finding["ok"]}
-    assert "source of content" in wrong
-    assert "create it" in wrong["source of content"]["detail"]
+    assert "domain content" in wrong
+    assert "create it" in wrong["domain content"]["detail"]
 
 
 def test_the_doctor_finds_a_migrated_sample_product_healthy(product: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -272,3 +273,32 @@ def test_the_sample_product_has_what_real_products_have() -> None:
     assert any(text is not None and not text.strip() for text in texts)
     assert len(set(texts)) < len(texts)
     assert len({(row.resource_type, row.id) for row in rows}) == len(rows)
+
+
+def test_asking_for_a_resource_that_is_not_there_says_so(product: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no published content with id 99999" in refusal(capsys, "request", "content", "99999", code=2)
+
+
+def test_the_doctor_names_jobs_that_nobody_works_on(product: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with sqlite3.connect(product / "tm.db") as conn:
+        conn.execute(
+            "INSERT INTO translation_job (resource_type, resource_id, field_key, source_hash, source_text, "
+            "source_language, target_language, status, retry_count, next_retry_at) "
+            "VALUES ('alien', 1, 'name', 'a', 'text', 'ko', 'en', 'PENDING', 0, CURRENT_TIMESTAMP)"
+        )
+    findings = {finding["name"]: finding for finding in run_json(capsys, "doctor", code=1)}
+    assert "alien" in findings["jobs of known domains"]["detail"]
+
+
+def test_a_domain_cannot_read_a_table_of_the_pipeline(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = home / "domains.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(
+        "domains:\n  loop:\n    source: {table: translation_job}\n    fields: [{key: text}]\n"
+        "    read_model: {table: loop_translation, key_column: loop_id, shape: value}\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("TM_DOMAINS_FILE", str(file))
+    assert "translation_job is a table of the pipeline" in refusal(capsys, "status", code=3)
