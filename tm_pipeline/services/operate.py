@@ -59,7 +59,10 @@ def retry(ctx: Context, selection: Selection, *, actor: str, reason: str, dry_ru
 
     def write(conn: Connection) -> int:
         moved = retry_jobs(conn, statuses=selection.statuses, ids=[job.id for job in jobs], limit=BULK_LIMIT)
-        append_events(conn, [_event(job, "retried", JobStatus.PENDING, actor, reason) for job in moved])
+        append_events(
+            conn,
+            [Event(job=job, event="retried", to_status=JobStatus.PENDING, actor=actor, reason=reason) for job in moved],
+        )
         return len(moved)
 
     return ctx.db.run(write)
@@ -73,24 +76,16 @@ def cancel(ctx: Context, selection: Selection, *, actor: str, reason: str, dry_r
 
     def write(conn: Connection) -> int:
         moved = cancel_jobs(conn, [job.id for job in jobs], error_kind=ErrorKind.OPERATOR, message=reason)
-        append_events(conn, [_event(job, "cancelled", JobStatus.CANCELLED, actor, reason) for job in jobs])
+        append_events(
+            conn,
+            [
+                Event(job=job, event="cancelled", to_status=JobStatus.CANCELLED, actor=actor, reason=reason)
+                for job in jobs
+            ],
+        )
         return moved
 
     return ctx.db.run(write)
-
-
-def _event(job: Job, event: str, to_status: JobStatus, actor: str, reason: str) -> Event:
-    return Event(
-        group=job.group,
-        field_key=job.field_key,
-        job_id=job.id,
-        event=event,
-        from_status=job.status,
-        to_status=to_status,
-        actor=actor,
-        run_id=None,
-        reason=reason,
-    )
 
 
 def request_translation(ctx: Context, resource_type: str, resource_id: int, *, reason: str = "operator") -> None:

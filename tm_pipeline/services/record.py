@@ -103,15 +103,13 @@ def _unit(outcome: JobOutcome) -> UnitDraft:
 
 def _event(outcome: JobOutcome, run_id: str) -> Event:
     return Event(
-        group=outcome.job.group,
-        field_key=outcome.job.field_key,
-        job_id=outcome.job.id,
+        job=outcome.job,
         event="recorded",
         from_status=JobStatus.RUNNING,
         to_status=outcome.status,
         actor="pipeline",
         run_id=run_id,
-        reason=outcome.message[:500] if outcome.message else ("memory" if outcome.reused else None),
+        reason=outcome.message or ("memory" if outcome.reused else None),
     )
 
 

@@ -216,17 +216,8 @@ def _write(conn: Connection, domain: Domain, plan: _Plan, request_ids: Sequence[
 
 
 def _event(job: Job, event: str, to_status: JobStatus) -> Event:
-    return Event(
-        group=job.group,
-        field_key=job.field_key,
-        job_id=job.id,
-        event=event,
-        from_status=job.status,
-        to_status=to_status,
-        actor=ACTOR,
-        run_id=None,
-        reason="the source text changed" if event == "superseded" else "asked for again",
-    )
+    reason = "the source text changed" if event == "superseded" else "asked for again"
+    return Event(job=job, event=event, to_status=to_status, actor=ACTOR, reason=reason)
 
 
 def _count(assessed: Sequence[ResourceNeeds], plan: _Plan, *, withdrawn: int, unchanged: int) -> Reserved:

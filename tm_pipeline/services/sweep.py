@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tm_pipeline.domain.jobs import Job, JobStatus
+from tm_pipeline.domain.jobs import JobStatus
 from tm_pipeline.services.context import Context
 from tm_pipeline.store.calls import expire_calls
 from tm_pipeline.store.claims import sweep_expired
@@ -12,6 +12,7 @@ from tm_pipeline.store.engine import Connection
 from tm_pipeline.store.events import Event, append_events
 from tm_pipeline.store.refreshes import mark_refresh
 
+REASON = "the worker stopped renewing its lease"
 SWEEP_ROWS = 200  # at most, oldest first (C38)
 
 
@@ -34,23 +35,15 @@ def sweep(ctx: Context, *, limit: int = SWEEP_ROWS, actor: str = "sweep") -> Swe
     def record(conn: Connection) -> None:
         ended = sorted({job.group for job, status in moved if status is JobStatus.FAILED})
         mark_refresh(conn, ended, reason="sweep")
-        append_events(conn, [_event(job, status, actor) for job, status in moved])
+        append_events(
+            conn,
+            [
+                Event(job=job, event="lease_expired", to_status=status, actor=actor, reason=REASON)
+                for job, status in moved
+            ],
+        )
 
     if moved:
         ctx.db.run(record)
     matrix = Counter(f"{JobStatus.RUNNING.value}→{status.value}" for _, status in moved)
     return Swept(leases=dict(matrix), unknown_calls=len(unknown))
-
-
-def _event(job: Job, status: JobStatus, actor: str) -> Event:
-    return Event(
-        group=job.group,
-        field_key=job.field_key,
-        job_id=job.id,
-        event="lease_expired",
-        from_status=JobStatus.RUNNING,
-        to_status=status,
-        actor=actor,
-        run_id=None,
-        reason="the worker stopped renewing its lease",
-    )

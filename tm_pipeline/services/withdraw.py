@@ -36,17 +36,7 @@ def withdraw(ctx: Context, domain: Domain, ids: Sequence[int]) -> int:
         append_events(
             conn,
             [
-                Event(
-                    group=job.group,
-                    field_key=job.field_key,
-                    job_id=job.id,
-                    event="withdrawn",
-                    from_status=job.status,
-                    to_status=JobStatus.CANCELLED,
-                    actor="intake",
-                    run_id=None,
-                    reason=MESSAGE,
-                )
+                Event(job=job, event="withdrawn", to_status=JobStatus.CANCELLED, actor="intake", reason=MESSAGE)
                 for job in jobs
             ],
         )

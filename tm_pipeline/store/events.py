@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, insert
 
-from tm_pipeline.domain.jobs import GroupKey, JobStatus
+from tm_pipeline.domain.jobs import Job, JobStatus
 from tm_pipeline.store.tables import translation_event as t
 
 REASON_CHARACTERS = 500
@@ -13,17 +13,15 @@ REASON_CHARACTERS = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One change of one job."""
+    """One change of one job; ``job`` is the job as it was, ``from_status`` overrides the state it was read in."""
 
-    group: GroupKey
-    field_key: str | None
-    job_id: int | None
+    job: Job
     event: str
-    from_status: JobStatus | None
-    to_status: JobStatus | None
+    to_status: JobStatus
     actor: str
-    run_id: str | None
-    reason: str | None
+    from_status: JobStatus | None = None
+    run_id: str | None = None
+    reason: str | None = None
 
 
 def append_events(conn: Connection, events: Sequence[Event]) -> None:
@@ -34,14 +32,14 @@ def append_events(conn: Connection, events: Sequence[Event]) -> None:
         insert(t),
         [
             {
-                "resource_type": event.group.resource_type,
-                "resource_id": event.group.resource_id,
-                "field_key": event.field_key,
-                "target_language": event.group.target_language,
-                "job_id": event.job_id,
+                "resource_type": event.job.group.resource_type,
+                "resource_id": event.job.group.resource_id,
+                "field_key": event.job.field_key,
+                "target_language": event.job.group.target_language,
+                "job_id": event.job.id,
                 "event": event.event,
-                "from_status": event.from_status.value if event.from_status else None,
-                "to_status": event.to_status.value if event.to_status else None,
+                "from_status": (event.from_status or event.job.status).value,
+                "to_status": event.to_status.value,
                 "actor": event.actor,
                 "run_id": event.run_id,
                 "reason": event.reason[:REASON_CHARACTERS] if event.reason else None,
