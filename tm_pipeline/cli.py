@@ -41,7 +41,7 @@ from tm_pipeline.domain.errors import (
     TmPipelineError,
     UsageError,
 )
-from tm_pipeline.domain.jobs import JobStatus
+from tm_pipeline.domain.jobs import STOPPED, JobStatus
 from tm_pipeline.services import operate
 from tm_pipeline.services.demo import demo_environment, run_demo
 from tm_pipeline.services.intake import fold_requests
@@ -178,8 +178,7 @@ def tick_verb(groups: int, seconds: float | None, drain: bool, as_json: bool) ->
         run_id = f"{os.uname().nodename}:{os.getpid()}:{uuid4().hex}"
         summary: Any = run_tick(ctx, groups=groups, seconds=seconds, drain=drain, run_id=run_id).as_dict()
     emit(summary, as_json, table("Tick", ("", ""), summary.items()))
-    stopped = (JobStatus.FAILED, JobStatus.NEEDS_REVIEW, JobStatus.NEEDS_CREDENTIAL)
-    return EXIT_SOME_FAILED if any(summary["jobs"].get(state.value) for state in stopped) else 0
+    return EXIT_SOME_FAILED if any(summary["jobs"].get(state.value) for state in STOPPED) else 0
 
 
 @verbs.command("status")

@@ -5,6 +5,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeVar
 
 from tm_pipeline.domain.builtin_domains import BUILTIN
 from tm_pipeline.domain.domains import DomainRegistry
@@ -18,6 +19,8 @@ from tm_pipeline.services.context import Context, Policy
 from tm_pipeline.settings import Settings
 from tm_pipeline.store.engine import Database, open_database
 from tm_pipeline.store.tables import metadata
+
+P = TypeVar("P", PapagoProvider, PapagoDetector)
 
 PROVIDERS = ("papago", "pseudo")
 
@@ -127,21 +130,20 @@ def _build_provider(settings: Settings, name: str) -> TranslationProvider:
             raise ConfigurationError(
                 "The papago provider needs TM_PAPAGO_CLIENT_ID and TM_PAPAGO_CLIENT_SECRET; set both."
             )
-        return PapagoProvider(
-            base_url=settings.papago_base_url,
-            client_id=settings.papago_client_id.reveal,
-            client_secret=settings.papago_client_secret.reveal,
-            timeout_seconds=settings.provider_timeout_seconds,
-        )
+        return _papago(settings, PapagoProvider)
     return PseudoProvider()
+
+
+def _papago(settings: Settings, kind: type[P]) -> P:
+    return kind(
+        base_url=settings.papago_base_url,
+        client_id=settings.papago_client_id.reveal,
+        client_secret=settings.papago_client_secret.reveal,
+        timeout_seconds=settings.provider_timeout_seconds,
+    )
 
 
 def _detector(settings: Settings) -> LanguageDetector | None:
     if settings.provider == "papago" and settings.papago_client_id and settings.papago_client_secret:
-        return PapagoDetector(
-            base_url=settings.papago_base_url,
-            client_id=settings.papago_client_id.reveal,
-            client_secret=settings.papago_client_secret.reveal,
-            timeout_seconds=settings.provider_timeout_seconds,
-        )
+        return _papago(settings, PapagoDetector)
     return PseudoDetector() if settings.provider == "pseudo" else None

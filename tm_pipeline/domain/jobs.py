@@ -22,6 +22,8 @@ class JobStatus(StrEnum):
 
 
 ACTIVE = frozenset({JobStatus.PENDING, JobStatus.RUNNING})
+STOPPED = frozenset({JobStatus.FAILED, JobStatus.NEEDS_REVIEW, JobStatus.NEEDS_CREDENTIAL})  # a person brings them on
+UNFINISHED = ACTIVE | STOPPED
 
 ALLOWED_TRANSITIONS: Mapping[JobStatus, frozenset[JobStatus]] = {
     JobStatus.PENDING: frozenset({JobStatus.RUNNING, JobStatus.SUPERSEDED, JobStatus.CANCELLED}),

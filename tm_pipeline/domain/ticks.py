@@ -28,6 +28,12 @@ class SkipTick:
     reason: str
 
 
+def idle_reason(due_groups: int, waiting: int, next_due_seconds: int | None) -> str:
+    """Why there is nothing to do, with numbers: "0 due, 12 waiting for back-off, next in 184 s"."""
+    wait = "" if next_due_seconds is None else f", next in {next_due_seconds} s"
+    return f"{due_groups} due, {waiting} waiting for back-off{wait}"
+
+
 def decide_tick(
     *,
     now: datetime,
@@ -46,8 +52,7 @@ def decide_tick(
     if live_runs:
         return SkipTick(reason=f"a tick is running ({live_runs})")
     if due_groups == 0:
-        wait = "" if next_due_seconds is None else f", next in {next_due_seconds} s"
-        return SkipTick(reason=f"0 due, {waiting} waiting for back-off{wait}")
+        return SkipTick(reason=idle_reason(due_groups, waiting, next_due_seconds))
     backlog = due_groups >= settings.backlog_groups or oldest_age_seconds >= settings.backlog_age_seconds
     delay = (
         min(settings.backlog_delay_seconds, settings.fixed_delay_seconds) if backlog else settings.fixed_delay_seconds

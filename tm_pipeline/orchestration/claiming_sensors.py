@@ -3,7 +3,7 @@
 import dagster as dg
 
 from tm_pipeline.orchestration.jobs import CLAIMING_JOBS, drain_backlog
-from tm_pipeline.orchestration.live_runs import chain_is_live, live_runs
+from tm_pipeline.orchestration.live_runs import chain_is_live, live_runs, root_run_id
 from tm_pipeline.orchestration.resources import Pipeline
 from tm_pipeline.orchestration.sensors import INTERVAL_SECONDS, Switched, switched
 from tm_pipeline.orchestration.tags import HOST, LANE, LOCALIZATION, TRIGGER, Lane
@@ -91,7 +91,7 @@ def _releasing(status: dg.DefaultSensorStatus) -> list[dg.SensorDefinition]:
 
 def _release(context: dg.RunStatusSensorContext, pipeline: Pipeline) -> dg.SkipReason:
     run = context.dagster_run
-    root = run.root_run_id or run.run_id
+    root = root_run_id(run)
     if chain_is_live(context.instance, root):
         return dg.SkipReason(f"a re-execution of run {root} is live and owns its groups")
     return dg.SkipReason(f"{release_run(pipeline.context, root)} jobs of run {root} given back")

@@ -61,6 +61,11 @@ def wait_after_failures(ended: Sequence[EndedRun], now: datetime) -> int:
     return max(0, round(left)) if left <= wait else 0
 
 
-def chain_is_live(instance: dg.DagsterInstance, root_run_id: str) -> bool:
+def root_run_id(run: dg.DagsterRun) -> str:
+    """The first run of the chain of re-executions that ``run`` belongs to: it owns what any of them claims."""
+    return run.root_run_id or run.run_id
+
+
+def chain_is_live(instance: dg.DagsterInstance, root: str) -> bool:
     """Whether a re-execution of this chain is live and holds what the chain claimed."""
-    return live_runs(instance, tags={ROOT_RUN: root_run_id}) > 0
+    return live_runs(instance, tags={ROOT_RUN: root}) > 0

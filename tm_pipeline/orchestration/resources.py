@@ -13,8 +13,9 @@ from weakref import WeakSet
 import dagster as dg
 from pydantic import PrivateAttr
 
+from tm_pipeline.orchestration.live_runs import root_run_id
 from tm_pipeline.services.context import Context
-from tm_pipeline.services.run_leases import RunLeases
+from tm_pipeline.services.lease import RunLeases
 from tm_pipeline.settings import Settings
 from tm_pipeline.store.engine import Database
 from tm_pipeline.store.migrate import require_current
@@ -58,7 +59,7 @@ class ClaimingRun(dg.ConfigurableResource[Any]):
         run = context.run
         if run is None:
             raise dg.DagsterInvariantViolationError("ClaimingRun works in runs only.")
-        self._owner = run.root_run_id or run.run_id
+        self._owner = root_run_id(run)
         self._begun = time.monotonic()
         with RunLeases(_ready(), self._owner):
             yield self

@@ -78,18 +78,8 @@ class _PapagoApi:
         return printable(words)
 
 
-class PapagoProvider:
-    """Text translation (NMT). The keys are asked for at each call and kept nowhere."""
-
-    name = "papago"
-    version = "nmt-v1"
-    capabilities = Capabilities(
-        max_items=1,
-        max_characters_item=MAX_CHARACTERS,
-        pairs=PAIRS,
-        auto_source=True,
-        honorific_pairs=HONORIFIC_PAIRS,
-    )
+class _PapagoClient:
+    """What a provider and a detector are made of. The keys are asked for at each call and kept nowhere."""
 
     def __init__(
         self,
@@ -105,6 +95,24 @@ class PapagoProvider:
             client_secret=client_secret,
             timeout_seconds=timeout_seconds,
         )
+
+    def close(self) -> None:
+        """Close idle connections; the client stays usable."""
+        self._api.close()
+
+
+class PapagoProvider(_PapagoClient):
+    """Text translation (NMT)."""
+
+    name = "papago"
+    version = "nmt-v1"
+    capabilities = Capabilities(
+        max_items=1,
+        max_characters_item=MAX_CHARACTERS,
+        pairs=PAIRS,
+        auto_source=True,
+        honorific_pairs=HONORIFIC_PAIRS,
+    )
 
     def translate(self, request: TranslationRequest) -> BatchOutcome:
         """Translate the one text of ``request``; what can be answered or refused here makes no call."""
@@ -124,10 +132,6 @@ class PapagoProvider:
         reply = self._api.post(TRANSLATION_PATH, form)
         return BatchOutcome(outcomes=(self._outcome(item, reply),), http_status=reply.status)
 
-    def close(self) -> None:
-        """Close idle connections; the provider stays usable."""
-        self._api.close()
-
     def _outcome(self, item: TranslationItem, reply: HttpReply) -> ItemOutcome:
         parsed = parsed_json(reply)
         result = _result(parsed) if reply.status == 200 else None
@@ -141,25 +145,10 @@ class PapagoProvider:
         return _refused(item, error)
 
 
-class PapagoDetector:
+class PapagoDetector(_PapagoClient):
     """Language detection: free of charge, one answer, no confidence."""
 
     name = "papago"
-
-    def __init__(
-        self,
-        *,
-        base_url: str,
-        client_id: Callable[[], str],
-        client_secret: Callable[[], str],
-        timeout_seconds: float = 10.0,
-    ) -> None:
-        self._api = _PapagoApi(
-            base_url=base_url,
-            client_id=client_id,
-            client_secret=client_secret,
-            timeout_seconds=timeout_seconds,
-        )
 
     def detect(self, text: str) -> Detection:
         """Detect by the beginning of ``text``; raises a ``ProviderError``."""
@@ -173,10 +162,6 @@ class PapagoDetector:
         if not isinstance(code, str) or not code.strip():
             raise self._api.error_of(reply, parsed, sent=sample)
         return Detection(language=tag_of(code), provider=self.name)
-
-    def close(self) -> None:
-        """Close idle connections; the detector stays usable."""
-        self._api.close()
 
 
 def parsed_json(reply: HttpReply) -> object:

@@ -16,7 +16,6 @@ from tm_pipeline.domain.errors import (
     OutputInvalidError,
     ProtocolError,
     ProviderError,
-    RateLimitedError,
     TmPipelineError,
 )
 from tm_pipeline.domain.jobs import Job
@@ -204,8 +203,6 @@ def _close_failed(ctx: Context, call_id: int, error: ProviderError, begun: float
     state = CallState.UNKNOWN if error.may_have_been_billed else CallState.REFUSED
     if isinstance(error, OutputInvalidError):
         state = CallState.DONE
-    if isinstance(error, RateLimitedError):
-        state = CallState.REFUSED
     ctx.db.run(
         lambda conn: close_call(
             conn,

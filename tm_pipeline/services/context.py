@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tm_pipeline.domain.backoff import backoff_seconds
 from tm_pipeline.domain.domains import Domain, DomainRegistry
 from tm_pipeline.domain.errors import UsageError
 from tm_pipeline.ports import EngineCatalogue, LanguageDetector
@@ -31,6 +32,13 @@ class Context:
     detector: LanguageDetector | None
     policy: Policy
     random: Callable[[], float]
+
+    def backoff(self, attempt: int) -> int:
+        """Seconds to wait after attempt ``attempt``, by the policy's base and cap, with jitter."""
+        policy = self.policy
+        return backoff_seconds(
+            attempt, base=policy.backoff_base_seconds, cap=policy.backoff_max_seconds, jitter=self.random()
+        )
 
     def domain(self, resource_type: str) -> Domain:
         """The domain of ``resource_type``; raises ``UsageError`` listing the known ones."""

@@ -8,17 +8,16 @@ a crash leaves the mark. No provider is called here; what is missing is booked.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tm_pipeline.domain.backoff import backoff_seconds
 from tm_pipeline.domain.domains import Domain, MissingPolicy
 from tm_pipeline.domain.errors import DatabaseUnavailableError, ReadModelError, TmPipelineError
 from tm_pipeline.domain.jobs import ACTIVE, BookingReason, GroupKey, Job, JobStatus
 from tm_pipeline.domain.read_models import ReadModelRow, assemble
 from tm_pipeline.services.context import Context
 from tm_pipeline.services.failpoints import failpoint
-from tm_pipeline.services.needs import Need, ResourceNeeds, assess
+from tm_pipeline.services.needs import ResourceNeeds, assess
 from tm_pipeline.services.reserve import reserve
 from tm_pipeline.store.engine import Connection
-from tm_pipeline.store.jobs import jobs_of_resources
+from tm_pipeline.store.jobs import jobs_by_group
 from tm_pipeline.store.read_models import delete_rows, ids_between, write_rows
 from tm_pipeline.store.refreshes import (
     Refresh,
@@ -171,10 +170,8 @@ def _plan(ctx: Context, conn: Connection, domain: Domain, marks: Sequence[Refres
     languages = sorted({mark.key.target_language for mark in marks})
     needs = assess(ctx, domain, list(sources.values()), languages, ask_provider=False)
     by_id = {resource.row.resource_id: resource for resource in needs}
-    jobs: dict[GroupKey, list[Job]] = {}
-    if any(need.text is None for resource in needs for group in resource.by_language.values() for need in group):
-        for job in jobs_of_resources(conn, domain.resource_type, ids):
-            jobs.setdefault(job.group, []).append(job)
+    incomplete = any(need.text is None for found in needs for group in found.by_language.values() for need in group)
+    jobs = jobs_by_group(conn, domain.resource_type, ids) if incomplete else {}
     for mark in marks:
         resource = by_id.get(mark.key.resource_id)
         if resource is None or mark.key.target_language not in domain.target_languages:
@@ -193,7 +190,7 @@ def _plan_mark(
         if need.text is not None:
             texts[need.segment.field_key] = need.text
             continue
-        job = _job_of(need, jobs)
+        job = need.job_among(jobs)
         if job is None or job.status in {JobStatus.COMPLETED, JobStatus.SUPERSEDED}:
             batch.missing[resource.row.resource_id] = resource.row
             batch.postponed.append((mark.id, REBOOK_SECONDS, "the text was not in the memory; it was booked"))
@@ -219,26 +216,8 @@ def _plan_mark(
     batch.settled.append(mark.id)
 
 
-def _job_of(need: Need, jobs: Sequence[Job]) -> Job | None:
-    return next(
-        (
-            job
-            for job in jobs
-            if job.field_key == need.segment.field_key and job.source_hash == need.segment.source_hash
-        ),
-        None,
-    )
-
-
 def _fail(ctx: Context, batch: _Batch, mark: Refresh, reason: str) -> None:
-    policy = ctx.policy
-    seconds = backoff_seconds(
-        mark.attempts + 1,
-        base=policy.backoff_base_seconds,
-        cap=policy.backoff_max_seconds,
-        jitter=ctx.random(),
-    )
-    batch.postponed.append((mark.id, max(1, seconds), reason))
+    batch.postponed.append((mark.id, max(1, ctx.backoff(mark.attempts + 1)), reason))
     batch.failed.append((mark.key, reason))
 
 

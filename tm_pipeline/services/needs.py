@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tm_pipeline.domain.domains import Domain
-from tm_pipeline.domain.jobs import GroupKey
+from tm_pipeline.domain.jobs import GroupKey, Job
 from tm_pipeline.domain.languages import UNDETERMINED, same_language
 from tm_pipeline.domain.segments import Segment, SegmentKind, extract, source_fingerprint
 from tm_pipeline.domain.text import NORMALIZATION_VERSION, restore_outer
@@ -31,6 +31,11 @@ class Need:
     text: str | None
     from_memory: bool = False
     deferred: bool = False
+
+    def job_among(self, jobs: Iterable[Job]) -> Job | None:
+        """The job of this text among the jobs of its group."""
+        wanted = (self.segment.field_key, self.segment.source_hash)
+        return next((job for job in jobs if (job.field_key, job.source_hash) == wanted), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

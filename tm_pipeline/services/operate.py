@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tm_pipeline.domain.errors import ErrorKind, UsageError
-from tm_pipeline.domain.jobs import ACTIVE, Job, JobStatus
+from tm_pipeline.domain.jobs import ACTIVE, STOPPED, UNFINISHED, Job, JobStatus
 from tm_pipeline.services.context import Context
 from tm_pipeline.store.engine import Connection
 from tm_pipeline.store.events import Event, append_events
@@ -12,7 +12,6 @@ from tm_pipeline.store.jobs import cancel_jobs, list_jobs, retry_jobs
 from tm_pipeline.store.provider_states import close_circuit, pause
 from tm_pipeline.store.requests import append_request
 
-RETRYABLE = (JobStatus.FAILED, JobStatus.NEEDS_CREDENTIAL, JobStatus.NEEDS_REVIEW)
 BULK_LIMIT = 1_000
 PAGE_JOBS = 200
 
@@ -21,7 +20,7 @@ PAGE_JOBS = 200
 class Selection:
     """Which jobs an action is for; None means any."""
 
-    statuses: Sequence[JobStatus] = RETRYABLE
+    statuses: Sequence[JobStatus] = tuple(sorted(STOPPED))
     resource_type: str | None = None
     target_language: str | None = None
     ids: Sequence[int] | None = None
@@ -38,11 +37,11 @@ def matching(ctx: Context, selection: Selection, *, limit: int = BULK_LIMIT) -> 
                 statuses=selection.statuses,
                 resource_type=selection.resource_type,
                 target_language=selection.target_language,
+                ids=selection.ids,
                 limit=PAGE_JOBS,
                 after_id=after_id,
             )
-            wanted = page if selection.ids is None else [job for job in page if job.id in set(selection.ids)]
-            found.extend(wanted)
+            found.extend(page)
             if len(page) < PAGE_JOBS:
                 break
             after_id = page[-1].id
@@ -52,7 +51,7 @@ def matching(ctx: Context, selection: Selection, *, limit: int = BULK_LIMIT) -> 
 def retry(ctx: Context, selection: Selection, *, actor: str, reason: str, dry_run: bool = False) -> int:
     """Make the jobs due now with a fresh count of attempts; returns how many."""
     if set(selection.statuses) & (ACTIVE | {JobStatus.COMPLETED}):
-        raise UsageError(f"Only {', '.join(RETRYABLE)}, SUPERSEDED or CANCELLED jobs can be retried.")
+        raise UsageError(f"Only {', '.join(sorted(STOPPED))}, SUPERSEDED or CANCELLED jobs can be retried.")
     jobs = matching(ctx, selection)
     if dry_run or not jobs:
         return len(jobs)
@@ -70,7 +69,7 @@ def retry(ctx: Context, selection: Selection, *, actor: str, reason: str, dry_ru
 
 def cancel(ctx: Context, selection: Selection, *, actor: str, reason: str, dry_run: bool = False) -> int:
     """Stop jobs; a running one stops within one call, because its fence no longer holds."""
-    jobs = [job for job in matching(ctx, selection) if job.status in ACTIVE | set(RETRYABLE)]
+    jobs = [job for job in matching(ctx, selection) if job.status in UNFINISHED]
     if dry_run or not jobs:
         return len(jobs)
 

@@ -16,11 +16,10 @@ from tm_pipeline.services.failpoints import failpoint
 from tm_pipeline.store.claims import finish_jobs
 from tm_pipeline.store.engine import Connection
 from tm_pipeline.store.events import Event, append_events
-from tm_pipeline.store.memory import UnitDraft, UnitKey, upsert_units
+from tm_pipeline.store.memory import UnitDraft, unit_key_of, upsert_units
 from tm_pipeline.store.provider_states import block_until, open_circuit
 from tm_pipeline.store.refreshes import mark_refresh
-
-STOPPING = {ErrorKind.QUOTA, ErrorKind.CREDENTIAL, ErrorKind.CONFIGURATION}
+from tm_pipeline.store.runs import FROM_MEMORY, RECORDED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +86,7 @@ def record_group(
 def _unit(outcome: JobOutcome) -> UnitDraft:
     job = outcome.job
     return UnitDraft(
-        key=UnitKey(
-            source_hash=job.source_hash,
-            source_language=job.source_language,
-            target_language=job.group.target_language,
-        ),
+        key=unit_key_of(job),
         source_text=job.source_text,
         translated_text=outcome.translated_text or "",
         provider=outcome.engine_key or "",
@@ -104,20 +99,20 @@ def _unit(outcome: JobOutcome) -> UnitDraft:
 def _event(outcome: JobOutcome, run_id: str) -> Event:
     return Event(
         job=outcome.job,
-        event="recorded",
+        event=RECORDED,
         from_status=JobStatus.RUNNING,
         to_status=outcome.status,
         actor="pipeline",
         run_id=run_id,
-        reason=outcome.message or ("memory" if outcome.reused else None),
+        reason=outcome.message or (FROM_MEMORY if outcome.reused else None),
     )
 
 
 def _pause_provider(conn: Connection, provider: str, outcomes: Sequence[JobOutcome]) -> None:
     """Stop or pause the whole provider with the jobs that met the reason, in the same transaction."""
     for outcome in outcomes:
-        if outcome.error_kind in STOPPING and outcome.status is JobStatus.NEEDS_CREDENTIAL:
-            open_circuit(conn, provider, outcome.message or outcome.error_kind.value)
+        if outcome.status is JobStatus.NEEDS_CREDENTIAL:
+            open_circuit(conn, provider, outcome.message or "quota or credential")
             return
         if outcome.error_kind is ErrorKind.RATE_LIMITED and outcome.due_in_seconds:
             block_until(conn, provider, outcome.due_in_seconds, outcome.message or "rate limited")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 
 from tm_pipeline.domain.domains import Domain
 from tm_pipeline.domain.errors import ErrorKind
-from tm_pipeline.domain.jobs import ACTIVE, BookingReason, GroupKey, Job, JobDraft, JobStatus, reactivates
+from tm_pipeline.domain.jobs import ACTIVE, UNFINISHED, BookingReason, GroupKey, Job, JobDraft, JobStatus, reactivates
 from tm_pipeline.domain.languages import UNDETERMINED
 from tm_pipeline.domain.segments import SegmentKind, source_fingerprint
 from tm_pipeline.services.context import Context
@@ -13,14 +13,13 @@ from tm_pipeline.services.needs import Need, ResourceNeeds, assess
 from tm_pipeline.services.withdraw import withdraw
 from tm_pipeline.store.engine import Connection
 from tm_pipeline.store.events import Event, append_events
-from tm_pipeline.store.jobs import jobs_of_resources, supersede_jobs, upsert_jobs
+from tm_pipeline.store.jobs import jobs_by_group, supersede_jobs, upsert_jobs
 from tm_pipeline.store.read_models import fingerprints
 from tm_pipeline.store.refreshes import mark_refresh
 from tm_pipeline.store.requests import append_request_once, delete_requests
 from tm_pipeline.store.sources import SourceRow
 
 EXCERPT_CHARACTERS = 200  # of a text that no job can hold; the job says so in its error
-STOPPED = frozenset({JobStatus.FAILED, JobStatus.NEEDS_REVIEW, JobStatus.NEEDS_CREDENTIAL})
 ACTOR = "reserve"
 
 
@@ -75,10 +74,7 @@ def reserve(
     assessed = assess(ctx, domain, _changed(domain, published, languages, shown, reason), languages, ask_provider=True)
     plan = _Plan(drafts=[], obsolete=[], restarted=[], refreshes=[], deferred=set())
     with ctx.db.read() as conn:
-        existing = jobs_of_resources(conn, domain.resource_type, [needs.row.resource_id for needs in assessed])
-    by_group: dict[GroupKey, list[Job]] = {}
-    for job in existing:
-        by_group.setdefault(job.group, []).append(job)
+        by_group = jobs_by_group(conn, domain.resource_type, [needs.row.resource_id for needs in assessed])
     for needs in assessed:
         _plan_resource(plan, domain, needs, by_group, shown, reason)
     if plan.drafts or plan.obsolete or plan.refreshes or plan.deferred or request_ids:
@@ -130,7 +126,7 @@ def _plan_resource(
 
 def _is_obsolete(domain: Domain, job: Job, needs: Sequence[Need]) -> bool:
     """Whether the text that an unfinished job stands for is no longer what must be translated."""
-    if job.status is not JobStatus.PENDING and job.status not in STOPPED:
+    if job.status not in UNFINISHED - {JobStatus.RUNNING}:
         return False
     need = next((need for need in needs if need.segment.field_key == job.field_key), None)
     if need is None:
@@ -149,11 +145,7 @@ def _plan_need(
     if need.deferred:
         plan.deferred.add(need.group.resource_id)
         return True
-    segment = need.segment
-    known = next(
-        (job for job in jobs if job.field_key == segment.field_key and job.source_hash == segment.source_hash),
-        None,
-    )
+    known = need.job_among(jobs)
     if known is not None:
         if known.status is JobStatus.RUNNING:
             return True

@@ -5,14 +5,15 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tm_pipeline.services.claim import claim_groups, claimable_domains
+from tm_pipeline.domain.ticks import idle_reason
+from tm_pipeline.services.claim import claim_groups
 from tm_pipeline.services.context import Context
+from tm_pipeline.services.due import tick_snapshot
 from tm_pipeline.services.intake import fold_requests
 from tm_pipeline.services.materialise import materialise_all_due
 from tm_pipeline.services.record import GroupResult
 from tm_pipeline.services.sweep import sweep
 from tm_pipeline.services.work import work_groups
-from tm_pipeline.store.overview import due_snapshot
 
 
 @dataclass(slots=True)
@@ -65,7 +66,8 @@ def run_tick(
         if not (drain and worked and in_time()):
             break
     if summary.groups == 0 and summary.read_models_written == 0:
-        summary.skipped_reason = nothing_due(ctx)
+        snapshot = tick_snapshot(ctx)
+        summary.skipped_reason = idle_reason(snapshot.due_groups, snapshot.waiting, snapshot.next_due_seconds)
     return summary
 
 
@@ -82,13 +84,3 @@ def _round(ctx: Context, summary: TickSummary, groups: int, run_id: str, in_time
         summary.read_models_written += materialised.written
         summary.materialize_failures += len(materialised.failed)
     return bool(claimed or written or folded.requests > folded.reserved.deferred)
-
-
-def nothing_due(ctx: Context) -> str:
-    """Why there is nothing to do, with numbers: "0 due, 12 waiting for back-off, next in 184 s"."""
-    with ctx.db.read() as conn:
-        snapshot = due_snapshot(conn, claimable_domains(ctx))
-    parts = [f"{snapshot.due_groups} due", f"{snapshot.waiting} waiting for back-off"]
-    if snapshot.next_due_seconds is not None:
-        parts.append(f"next in {snapshot.next_due_seconds} s")
-    return ", ".join(parts)

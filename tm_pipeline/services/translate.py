@@ -7,8 +7,13 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from tm_pipeline.domain.backoff import backoff_seconds
-from tm_pipeline.domain.errors import ErrorKind, InvalidSourceError, OutputInvalidError, ProviderError
+from tm_pipeline.domain.errors import (
+    InvalidSourceError,
+    OutputInvalidError,
+    ProviderError,
+    ProviderStoppedError,
+    RateLimitedError,
+)
 from tm_pipeline.domain.jobs import ClaimedGroup, Job, JobOutcome, JobStatus
 from tm_pipeline.domain.languages import same_language
 from tm_pipeline.domain.qa import Severity, check
@@ -27,7 +32,7 @@ from tm_pipeline.services.context import Context
 from tm_pipeline.services.verdict import deferred, outcome_of_error, released
 from tm_pipeline.store.calls import Call, mark_reply_invalid
 from tm_pipeline.store.engine import Connection
-from tm_pipeline.store.memory import Unit, UnitKey, find_units
+from tm_pipeline.store.memory import Unit, UnitKey, find_units, unit_key_of
 
 
 def translate_group(
@@ -62,17 +67,9 @@ def translate_group(
 
 
 def _memory(ctx: Context, group: ClaimedGroup, engine: Engine) -> Mapping[UnitKey, Unit]:
-    keys = {_unit_key(job) for job in group.jobs}
+    keys = {unit_key_of(job) for job in group.jobs}
     with ctx.db.read() as conn:
         return find_units(conn, keys, engine.key, NORMALIZATION_VERSION)
-
-
-def _unit_key(job: Job) -> UnitKey:
-    return UnitKey(
-        source_hash=job.source_hash,
-        source_language=job.source_language,
-        target_language=job.group.target_language,
-    )
 
 
 def _without_a_call(job: Job, units: Mapping[UnitKey, Unit]) -> JobOutcome | None:
@@ -87,7 +84,7 @@ def _without_a_call(job: Job, units: Mapping[UnitKey, Unit]) -> JobOutcome | Non
         return JobOutcome(
             job=job, status=JobStatus.COMPLETED, retry_count=job.retry_count, reused=True, engine_key=None
         )
-    unit = units.get(_unit_key(job))
+    unit = units.get(unit_key_of(job))
     if unit is None or unit.source_text != job.source_text:
         return None
     return JobOutcome(
@@ -113,7 +110,7 @@ def _translate_job(
 
     ``paid`` holds the replies of this group, so that equal texts in two of its fields cost one call.
     """
-    decide = functools.partial(outcome_of_error, job, max_retries=ctx.policy.max_retries, backoff=backoff(ctx))
+    decide = functools.partial(outcome_of_error, job, max_retries=ctx.policy.max_retries, backoff=ctx.backoff)
     replies: list[Reply] = []
     try:
         for piece in pieces:
@@ -130,13 +127,7 @@ def _translate_job(
         _refuse_replies(ctx, replies, str(error))
         return decide(error), None
     except ProviderError as error:
-        stops = error.kind in {
-            ErrorKind.RATE_LIMITED,
-            ErrorKind.QUOTA,
-            ErrorKind.CREDENTIAL,
-            ErrorKind.CONFIGURATION,
-        }
-        return decide(error), error if stops else None
+        return decide(error), error if isinstance(error, RateLimitedError | ProviderStoppedError) else None
 
 
 def _refuse_replies(ctx: Context, replies: Sequence[Reply], message: str) -> None:
@@ -167,12 +158,4 @@ def _accepted(engine: Engine, job: Job, replies: Sequence[Reply]) -> JobOutcome:
         calls=sum(not reply.replayed for reply in replies),
         characters=sum(reply.characters for reply in replies),
         qa_warnings=tuple(f"{finding.check}: {finding.message}" for finding in findings),
-    )
-
-
-def backoff(ctx: Context) -> Callable[[int], int]:
-    """Seconds to wait after attempt n, by the policy's base and cap with jitter."""
-    policy = ctx.policy
-    return lambda attempt: backoff_seconds(
-        attempt, base=policy.backoff_base_seconds, cap=policy.backoff_max_seconds, jitter=ctx.random()
     )

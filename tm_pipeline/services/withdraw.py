@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tm_pipeline.domain.domains import Domain
 from tm_pipeline.domain.errors import ErrorKind
-from tm_pipeline.domain.jobs import ACTIVE, GroupKey, JobStatus
+from tm_pipeline.domain.jobs import UNFINISHED, GroupKey, JobStatus
 from tm_pipeline.services.context import Context
 from tm_pipeline.store.engine import Connection
 from tm_pipeline.store.events import Event, append_events
@@ -13,7 +13,6 @@ from tm_pipeline.store.read_models import fingerprints
 from tm_pipeline.store.refreshes import mark_refresh
 
 MESSAGE = "The resource was deleted or unpublished."
-UNFINISHED = ACTIVE | {JobStatus.FAILED, JobStatus.NEEDS_REVIEW, JobStatus.NEEDS_CREDENTIAL}
 
 
 def withdraw(ctx: Context, domain: Domain, ids: Sequence[int]) -> int:

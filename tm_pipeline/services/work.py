@@ -11,7 +11,7 @@ from tm_pipeline.services.context import Context
 from tm_pipeline.services.failpoints import failpoint
 from tm_pipeline.services.lease import LeaseKeeper
 from tm_pipeline.services.record import GroupResult, record_group
-from tm_pipeline.services.translate import backoff, translate_group
+from tm_pipeline.services.translate import translate_group
 from tm_pipeline.services.verdict import outcome_of_error
 from tm_pipeline.store.claims import release_group
 
@@ -47,7 +47,7 @@ def _book_fault(ctx: Context, group: ClaimedGroup, error: Exception, run_id: str
     """A fault of our own burns an attempt, or one bad group would be claimed again for ever."""
     fault = TmPipelineError(f"internal fault, {type(error).__name__}: {error}")
     outcomes = [
-        outcome_of_error(job, fault, max_retries=ctx.policy.max_retries, backoff=backoff(ctx)) for job in group.jobs
+        outcome_of_error(job, fault, max_retries=ctx.policy.max_retries, backoff=ctx.backoff) for job in group.jobs
     ]
     record_group(ctx, group, outcomes, run_id=run_id)
 

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from tm_pipeline.domain.errors import ErrorKind
+from tm_pipeline.store.batches import batches
 from tm_pipeline.store.clock import now_precise
 from tm_pipeline.store.tables import provider_call as t
 
@@ -119,8 +120,7 @@ def close_call(
 def calls_for_keys(conn: Connection, request_keys: Sequence[str]) -> dict[str, list[Call]]:
     """The ledger rows of each key, oldest first."""
     found: dict[str, list[Call]] = {}
-    for start in range(0, len(request_keys), 500):
-        part = list(request_keys[start : start + 500])
+    for part in batches(request_keys):
         statement = (
             select(t.c.id, t.c.request_key, t.c.state, t.c.error_kind, t.c.error_message, t.c.reply)
             .where(t.c.request_key.in_(part))

@@ -14,17 +14,18 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tm_pipeline.domain.errors import ErrorKind, LeaseLostError
 from tm_pipeline.domain.jobs import ClaimedGroup, GroupKey, Job, JobOutcome, JobStatus
+from tm_pipeline.store.batches import batches
 from tm_pipeline.store.candidates import MAX_PAGES, ClaimableDomain, candidate_groups
 from tm_pipeline.store.clock import now_precise, now_seconds
 from tm_pipeline.store.engine import Database
 from tm_pipeline.store.faults import is_lock_conflict
-from tm_pipeline.store.jobs import COLUMNS, as_job, by_status, chunks
+from tm_pipeline.store.jobs import COLUMNS, UNCLAIMED, as_job, by_status
 from tm_pipeline.store.tables import translation_job as t
 
 # fmt: off
 __all__ = [
     "ClaimableDomain", "candidate_groups", "finish_jobs", "reacquire_group", "release_claims",
-    "release_group", "renew_leases", "sweep_expired", "take_group", "take_groups",
+    "release_group", "renew_leases", "renew_run", "sweep_expired", "take_group", "take_groups",
 ]
 # fmt: on
 
@@ -32,7 +33,6 @@ PENDING, RUNNING, FAILED = JobStatus.PENDING.value, JobStatus.RUNNING.value, Job
 # Every claimer must lock a group's rows in the same order, and on a small table a scan would lock other groups.
 GROUP_INDEX = "FORCE INDEX (idx_translation_job_group)"
 LEASE_EXPIRED = "The worker stopped renewing its lease; it crashed, froze or lost its network."
-UNCLAIMED: dict[str, Any] = {"claim_token": None, "claimed_by": None, "lease_expires_at": None}
 
 
 def take_groups(
@@ -174,7 +174,7 @@ def _hold(
     if not jobs:
         return None
     held = 0
-    for part in chunks([job.id for job in jobs]):
+    for part in batches([job.id for job in jobs]):
         statement = (
             update(t)
             .where(t.c.id.in_(part), by_status(conn, statuses))
@@ -193,11 +193,16 @@ def _hold(
 
 def renew_leases(conn: Connection, token: str, lease_seconds: int) -> int:
     """Extend the lease of every job still held under ``token``; returns how many are."""
-    statement = (
-        update(t)
-        .where(t.c.status == RUNNING, t.c.claim_token == token)
-        .values(lease_expires_at=now_precise(lease_seconds))
-    )
+    return _renew(conn, t.c.claim_token == token, lease_seconds)
+
+
+def renew_run(conn: Connection, claimed_by: str, lease_seconds: int) -> int:
+    """Extend every lease of a chain of runs; returns how many jobs it holds."""
+    return _renew(conn, t.c.claimed_by == claimed_by, lease_seconds)
+
+
+def _renew(conn: Connection, held: Any, lease_seconds: int) -> int:
+    statement = update(t).where(t.c.status == RUNNING, held).values(lease_expires_at=now_precise(lease_seconds))
     return conn.execute(statement).rowcount
 
 
@@ -230,7 +235,7 @@ def finish_jobs(conn: Connection, token: str, outcomes: Sequence[JobOutcome]) ->
         if status == PENDING:
             values["next_retry_at"] = now_seconds(due)
         written = 0
-        for part in chunks(sorted(ids)):
+        for part in batches(sorted(ids)):
             fence = (t.c.id.in_(part), by_status(conn, (RUNNING,)), t.c.claim_token == token)
             written += conn.execute(update(t).where(*fence).values(**values)).rowcount
         if written != len(ids):
@@ -250,7 +255,7 @@ def release_group(db: Database, token: str) -> int:
 def _release(conn: Connection, held: Any) -> int:
     ids = [row[0] for row in conn.execute(select(t.c.id).where(t.c.status == RUNNING, held).order_by(t.c.id))]
     count = 0
-    for part in chunks(ids):
+    for part in batches(ids):
         statement = (
             update(t)
             .where(t.c.id.in_(part), by_status(conn, (RUNNING,)), held)

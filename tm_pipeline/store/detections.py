@@ -6,18 +6,17 @@ from sqlalchemy import Connection, select
 
 from tm_pipeline.domain.text import NORMALIZATION_VERSION
 from tm_pipeline.ports import Detection
+from tm_pipeline.store.batches import batches
 from tm_pipeline.store.tables import language_detection_result as t
 from tm_pipeline.store.upserts import upsert
-
-IN_LIST = 500
 
 
 def find_detections(conn: Connection, hashes: Sequence[str], normalization_version: str) -> dict[str, Detection]:
     """The best known answer of each hash: the one with the highest confidence, none counting lowest."""
     found: dict[str, Detection] = {}
-    for start in range(0, len(hashes), IN_LIST):
+    for part in batches(hashes):
         statement = select(t.c.source_hash, t.c.detected_language, t.c.provider, t.c.confidence).where(
-            t.c.source_hash.in_(list(hashes[start : start + IN_LIST])),
+            t.c.source_hash.in_(part),
             t.c.normalization_version == normalization_version,
         )
         for row in conn.execute(statement):

@@ -8,13 +8,11 @@ from sqlalchemy import Connection, Select, case, literal_column, select, update
 from sqlalchemy.dialects import mysql, sqlite
 
 from tm_pipeline.domain.errors import ErrorKind
-from tm_pipeline.domain.jobs import GroupKey, Job, JobDraft, JobStatus
+from tm_pipeline.domain.jobs import UNFINISHED, GroupKey, Job, JobDraft, JobStatus
+from tm_pipeline.store.batches import batches
 from tm_pipeline.store.clock import now_seconds, read_now
 from tm_pipeline.store.limits import FIELD_KEY, LANGUAGE, RESOURCE_TYPE, require_code, require_hash, require_text
 from tm_pipeline.store.tables import translation_job as t
-
-IN_LIST = 500  # MariaDB changes its plan for lists over 1,000
-UPSERT_ROWS = 500
 
 COLUMNS = (
     t.c.id,
@@ -36,13 +34,7 @@ COLUMNS = (
 )
 
 RESTARTABLE = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.SUPERSEDED, JobStatus.CANCELLED)
-UNFINISHED = (
-    JobStatus.PENDING,
-    JobStatus.RUNNING,
-    JobStatus.FAILED,
-    JobStatus.NEEDS_REVIEW,
-    JobStatus.NEEDS_CREDENTIAL,
-)
+UNCLAIMED: dict[str, Any] = {"claim_token": None, "claimed_by": None, "lease_expires_at": None}
 KNOWN_STATUSES = frozenset(status.value for status in JobStatus)
 
 
@@ -69,11 +61,6 @@ def as_job(row: Any) -> Job:
     )
 
 
-def chunks(values: Sequence[Any], size: int = IN_LIST) -> list[Sequence[Any]]:
-    """``values`` in runs of at most ``size``."""
-    return [values[start : start + size] for start in range(0, len(values), size)]
-
-
 def jobs_of_resources(conn: Connection, resource_type: str, ids: Sequence[int]) -> list[Job]:
     """Every job of the resources, finished ones included.
 
@@ -81,9 +68,17 @@ def jobs_of_resources(conn: Connection, resource_type: str, ids: Sequence[int]) 
     invariant ``every_status_is_known`` shows it.
     """
     found: list[Job] = []
-    for part in chunks(sorted(set(ids))):
+    for part in batches(sorted(set(ids))):
         statement = select(*COLUMNS).where(t.c.resource_type == resource_type, t.c.resource_id.in_(part))
         found.extend(as_job(row) for row in conn.execute(statement) if row.status in KNOWN_STATUSES)
+    return found
+
+
+def jobs_by_group(conn: Connection, resource_type: str, ids: Sequence[int]) -> dict[GroupKey, list[Job]]:
+    """The same, by group."""
+    found: dict[GroupKey, list[Job]] = {}
+    for job in jobs_of_resources(conn, resource_type, ids):
+        found.setdefault(job.group, []).append(job)
     return found
 
 
@@ -92,7 +87,7 @@ def resource_ids_between(conn: Connection, resource_type: str, low: int, high: i
     statement = select(t.c.resource_id).where(
         t.c.resource_type == resource_type,
         t.c.resource_id > low,
-        t.c.status.in_([s.value for s in UNFINISHED]),
+        t.c.status.in_(sorted(UNFINISHED)),
     )
     if high is not None:
         statement = statement.where(t.c.resource_id <= high)
@@ -110,8 +105,8 @@ def upsert_jobs(conn: Connection, drafts: Sequence[JobDraft]) -> None:
     now = read_now(conn).replace(microsecond=0)
     rows = sorted((_values(draft, now) for draft in drafts), key=_unique_key)
     statement = _sqlite_upsert() if conn.dialect.name == "sqlite" else _mysql_upsert()
-    for part in chunks(rows, UPSERT_ROWS):
-        conn.execute(statement, list(part))
+    for part in batches(rows):
+        conn.execute(statement, part)
 
 
 def _check(draft: JobDraft) -> None:
@@ -180,8 +175,8 @@ def _sqlite_upsert() -> Any:
 
 def supersede_jobs(conn: Connection, ids: Sequence[int]) -> None:
     """Waiting and stopped jobs become SUPERSEDED; a running one goes on, its text is paid for."""
-    waiting = [status.value for status in UNFINISHED if status is not JobStatus.RUNNING]
-    for part in chunks(sorted(ids)):
+    waiting = sorted(UNFINISHED - {JobStatus.RUNNING})
+    for part in batches(sorted(ids)):
         conn.execute(
             update(t).where(t.c.id.in_(part), by_status(conn, waiting)).values(status=JobStatus.SUPERSEDED.value)
         )
@@ -190,17 +185,15 @@ def supersede_jobs(conn: Connection, ids: Sequence[int]) -> None:
 def cancel_jobs(conn: Connection, ids: Sequence[int], *, error_kind: ErrorKind, message: str) -> int:
     """Unfinished jobs become CANCELLED, running ones too: their worker finds its fence gone."""
     count = 0
-    for part in chunks(sorted(ids)):
+    for part in batches(sorted(ids)):
         statement = (
             update(t)
-            .where(t.c.id.in_(part), by_status(conn, [status.value for status in UNFINISHED]))
+            .where(t.c.id.in_(part), by_status(conn, sorted(UNFINISHED)))
             .values(
                 status=JobStatus.CANCELLED.value,
                 error_kind=error_kind.value,
                 last_error_message=message,
-                claim_token=None,
-                claimed_by=None,
-                lease_expires_at=None,
+                **UNCLAIMED,
             )
         )
         count += conn.execute(statement).rowcount
@@ -214,7 +207,10 @@ def by_status(conn: Connection, statuses: Sequence[str]) -> Any:
 
 
 def _filtered(
-    statuses: Sequence[JobStatus] | None, resource_type: str | None, target_language: str | None
+    statuses: Sequence[JobStatus] | None,
+    resource_type: str | None,
+    target_language: str | None,
+    ids: Sequence[int] | None,
 ) -> Select[Any]:
     statement = select(*COLUMNS).order_by(t.c.id)
     if statuses is not None:
@@ -223,6 +219,8 @@ def _filtered(
         statement = statement.where(t.c.resource_type == resource_type)
     if target_language is not None:
         statement = statement.where(t.c.target_language == target_language)
+    if ids is not None:
+        statement = statement.where(t.c.id.in_(list(ids)))
     return statement
 
 
@@ -232,11 +230,12 @@ def list_jobs(
     statuses: Sequence[JobStatus] | None = None,
     resource_type: str | None = None,
     target_language: str | None = None,
+    ids: Sequence[int] | None = None,
     limit: int = 100,
     after_id: int = 0,
 ) -> list[Job]:
     """Jobs in id order after ``after_id``."""
-    statement = _filtered(statuses, resource_type, target_language).where(t.c.id > after_id).limit(limit)
+    statement = _filtered(statuses, resource_type, target_language, ids).where(t.c.id > after_id).limit(limit)
     return [as_job(row) for row in conn.execute(statement)]
 
 
@@ -250,11 +249,9 @@ def retry_jobs(
     limit: int = 1_000,
 ) -> list[Job]:
     """Make stopped jobs PENDING, due now, with a fresh count of attempts; returns them as they were."""
-    statement = _filtered(statuses, resource_type, target_language).limit(limit)
-    if ids is not None:
-        statement = statement.where(t.c.id.in_(list(ids)))
+    statement = _filtered(statuses, resource_type, target_language, ids).limit(limit)
     found = [as_job(row) for row in conn.execute(statement)]
-    for part in chunks([job.id for job in found]):
+    for part in batches([job.id for job in found]):
         conn.execute(
             update(t)
             .where(t.c.id.in_(part), by_status(conn, [JobStatus(status).value for status in statuses]))

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
+from tm_pipeline.domain.jobs import Job
+from tm_pipeline.store.batches import batches
 from tm_pipeline.store.limits import ENGINE_KEY, LANGUAGE, require_code, require_text
 from tm_pipeline.store.tables import translation_memory as t
 from tm_pipeline.store.upserts import upsert
 
 HUMAN = "human"
 ACTIVE = "ACTIVE"
-IN_LIST = 500  # over 1,000 MariaDB turns the list into a derived table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -48,6 +49,15 @@ class UnitDraft:
     qa_warnings: str | None = None
 
 
+def unit_key_of(job: Job) -> UnitKey:
+    """The unit that a job asks for and, once paid, fills."""
+    return UnitKey(
+        source_hash=job.source_hash,
+        source_language=job.source_language,
+        target_language=job.group.target_language,
+    )
+
+
 def find_units(
     conn: Connection, keys: Collection[UnitKey], engine_key: str, normalization_version: str
 ) -> dict[UnitKey, Unit]:
@@ -57,8 +67,7 @@ def find_units(
     for key in keys:
         pairs.setdefault((key.source_language, key.target_language), []).append(key.source_hash)
     for (source, target), hashes in sorted(pairs.items()):
-        ordered = sorted(set(hashes))
-        for start in range(0, len(ordered), IN_LIST):
+        for part in batches(sorted(set(hashes))):
             statement = select(
                 t.c.id,
                 t.c.source_hash,
@@ -67,7 +76,7 @@ def find_units(
                 t.c.provider,
                 t.c.provider_version,
             ).where(
-                t.c.source_hash.in_(ordered[start : start + IN_LIST]),
+                t.c.source_hash.in_(part),
                 t.c.source_language == source,
                 t.c.target_language == target,
                 t.c.provider.in_(sorted({engine_key, HUMAN})),

@@ -8,11 +8,10 @@ from sqlalchemy import Connection, and_, delete, func, select
 
 from tm_pipeline.domain.domains import Domain, ReadModelShape
 from tm_pipeline.domain.read_models import ReadModelRow
+from tm_pipeline.store.batches import batches
 from tm_pipeline.store.sources import SourceRow, as_source_row
 from tm_pipeline.store.tables import read_model_table, source_columns, source_table
 from tm_pipeline.store.upserts import upsert
-
-IN_LIST = 500
 
 
 def _content(domain: Domain) -> str:
@@ -45,8 +44,7 @@ def delete_rows(conn: Connection, domain: Domain, ids: Sequence[int], *, locale:
     """Remove the read models of resources, in one locale or all."""
     table = read_model_table(domain)
     count = 0
-    for start in range(0, len(ids), IN_LIST):
-        part = list(ids[start : start + IN_LIST])
+    for part in batches(ids):
         statement = delete(table).where(table.c[domain.read_model.key_column].in_(part))
         if locale is not None:
             statement = statement.where(table.c.locale == locale)
@@ -59,8 +57,7 @@ def fingerprints(conn: Connection, domain: Domain, ids: Sequence[int]) -> dict[t
     table = read_model_table(domain)
     key = table.c[domain.read_model.key_column]
     found: dict[tuple[int, str], str] = {}
-    for start in range(0, len(ids), IN_LIST):
-        part = list(ids[start : start + IN_LIST])
+    for part in batches(ids):
         statement = select(key, table.c.locale, table.c.source_fingerprint).where(key.in_(part))
         found.update({(int(row[0]), row[1]): row[2] for row in conn.execute(statement)})
     return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, literal, select, update
 
 from tm_pipeline.domain.jobs import GroupKey
+from tm_pipeline.store.batches import batches
 from tm_pipeline.store.clock import now_seconds
 from tm_pipeline.store.tables import read_model_refresh as t
 from tm_pipeline.store.upserts import upsert
@@ -79,9 +80,8 @@ def lock_due(
 
 def delete_refreshes(conn: Connection, ids: Sequence[int]) -> None:
     """Remove settled marks."""
-    ordered = sorted(ids)
-    for start in range(0, len(ordered), 500):
-        conn.execute(delete(t).where(t.c.id.in_(ordered[start : start + 500])))
+    for part in batches(sorted(ids)):
+        conn.execute(delete(t).where(t.c.id.in_(part)))
 
 
 def postpone(conn: Connection, refresh_id: int, *, seconds: int, message: str) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete, insert, select
 
+from tm_pipeline.store.batches import batches
 from tm_pipeline.store.tables import translation_request as t
 from tm_pipeline.store.tables import translation_request_dead as dead
 
@@ -86,9 +87,8 @@ def oldest_requests(conn: Connection, limit: int = 500) -> list[RequestRow]:
 
 def delete_requests(conn: Connection, ids: Sequence[int]) -> None:
     """Remove folded requests."""
-    ordered = sorted(ids)
-    for start in range(0, len(ordered), 500):
-        conn.execute(delete(t).where(t.c.id.in_(ordered[start : start + 500])))
+    for part in batches(sorted(ids)):
+        conn.execute(delete(t).where(t.c.id.in_(part)))
 
 
 def bury_requests(conn: Connection, rejected: Sequence[tuple[RequestRow, str]]) -> None:

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, case, func, select, update
+from sqlalchemy import Connection, case, func, select
 
-from tm_pipeline.domain.jobs import GroupKey, JobStatus
-from tm_pipeline.store.clock import now_precise
-from tm_pipeline.store.tables import provider_call, translation_event, translation_job
+from tm_pipeline.domain.jobs import GroupKey
+from tm_pipeline.store.tables import provider_call, translation_event
 
 RECORDED = "recorded"
 FROM_MEMORY = "memory"
@@ -31,17 +30,6 @@ class CallCounts:
     characters: int
     billed: int
     latencies_ms: Sequence[int]
-
-
-def renew_run(conn: Connection, claimed_by: str, lease_seconds: int) -> int:
-    """Extend every lease of a chain of runs; returns how many jobs it holds."""
-    t = translation_job
-    statement = (
-        update(t)
-        .where(t.c.status == JobStatus.RUNNING.value, t.c.claimed_by == claimed_by)
-        .values(lease_expires_at=now_precise(lease_seconds))
-    )
-    return conn.execute(statement).rowcount
 
 
 def recorded_groups(conn: Connection, run_id: str) -> list[GroupCounts]:

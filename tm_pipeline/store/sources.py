@@ -9,9 +9,8 @@ from sqlalchemy import Connection, Select, String, and_, inspect, literal, or_, 
 from sqlalchemy.exc import NoSuchTableError
 
 from tm_pipeline.domain.domains import Domain
+from tm_pipeline.store.batches import batches
 from tm_pipeline.store.tables import source_columns, source_table
-
-IN_LIST = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +66,7 @@ def read_rows(conn: Connection, domain: Domain, ids: Sequence[int]) -> list[Sour
     """The rows of ``ids`` that exist, published or not."""
     table = source_table(domain)
     found: list[SourceRow] = []
-    for start in range(0, len(ids), IN_LIST):
-        part = list(ids[start : start + IN_LIST])
+    for part in batches(ids):
         found.extend(_rows(conn, domain, select(table).where(table.c[domain.source.id_column].in_(part))))
     return found
 

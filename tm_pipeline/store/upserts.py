@@ -7,9 +7,8 @@ from sqlalchemy import Connection
 from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.sql.dml import Insert
 
+from tm_pipeline.store.batches import batches
 from tm_pipeline.store.clock import now_seconds
-
-ROWS = 500
 
 
 def upsert(
@@ -27,8 +26,8 @@ def upsert(
     """
     ordered = sorted(rows, key=lambda row: tuple(row[name] for name in key))
     statement = _statement(conn, table, key, changed, also or {})
-    for start in range(0, len(ordered), ROWS):
-        conn.execute(statement, [dict(row) for row in ordered[start : start + ROWS]])
+    for part in batches(ordered):
+        conn.execute(statement, [dict(row) for row in part])
 
 
 def _statement(

@@ -14,7 +14,7 @@ from tm_pipeline.orchestration.live_runs import EndedRun, wait_after_failures
 from tm_pipeline.orchestration.resources import Pipeline
 from tm_pipeline.services.claim import claim_groups
 from tm_pipeline.services.context import Context
-from tm_pipeline.services.run_leases import RunLeases
+from tm_pipeline.services.lease import RunLeases
 from tm_pipeline.services.status import list_jobs
 from tm_pipeline.services.sweep import sweep
 from tm_pipeline.settings import Settings
