@@ -19,6 +19,7 @@ UNIQUE_KEYS: Mapping[str, Sequence[Key]] = {
     "language_detection_result": (("source_hash", "provider", "normalization_version"),),
     "read_model_refresh": (("resource_type", "resource_id", "target_language"),),
     "provider_call": (("request_key", "attempt"), ("active_key",)),
+    "alert": (("alert_key",),),
 }
 PLAN_KEYS: Mapping[str, Sequence[Key]] = {
     "translation_job": (
@@ -28,6 +29,7 @@ PLAN_KEYS: Mapping[str, Sequence[Key]] = {
     ),
     "read_model_refresh": (("resource_type", "next_attempt_at"),),
     "provider_call": (("state", "deadline_at"),),
+    "alert": (("state", "next_attempt_at"),),
 }
 _DISPLAY_WIDTH = re.compile(r"^(bigint|int|tinyint|double|mediumtext|text)(?:\([\d,]+\))?.*$")
 

@@ -220,6 +220,37 @@ op_output = Table(
     Column("created_at", UtcTimestamp()),
 )
 
+alert = Table(
+    "alert",
+    metadata,
+    _id(),
+    Column("alert_key", String(191), nullable=False),
+    Column("fault", String(64), nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("body", LongText, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("next_attempt_at", UtcTimestamp(6), nullable=False),
+    Column("last_error", String(500)),
+    Column("booked_at", UtcTimestamp(6), nullable=False),
+    Column("told_at", UtcTimestamp(6)),
+)
+
+alert_fault = Table(
+    "alert_fault",
+    metadata,
+    Column("fault", String(64), primary_key=True),
+    Column("alerted_at", UtcTimestamp(6)),
+    Column("held_back", Integer, nullable=False),
+    _updated_at(),
+)
+
+automation_heartbeat = Table(
+    "automation_heartbeat",
+    metadata,
+    Column("name", String(50), primary_key=True),
+    Column("seen_at", UtcTimestamp(6), nullable=False),
+)
+
 schema_version = Table(
     "schema_version",
     metadata,

@@ -91,6 +91,7 @@ SHARED_KEYS: dict[str, dict[str, tuple[bool, list[str]]]] = {
 UNIQUE_KEYS: dict[str, list[list[str]]] = {
     "read_model_refresh": [["resource_type", "resource_id", "target_language"]],
     "provider_call": [["active_key"], ["request_key", "attempt"]],
+    "alert": [["alert_key"]],
 } | {name: [columns for unique, columns in keys.values() if unique] for name, keys in SHARED_KEYS.items()}
 TABLES = sorted(metadata.tables)
 
