@@ -43,7 +43,7 @@ WHERE state <> 'IN_FLIGHT' AND active_key IS NOT NULL;
 -- name: a_text_has_one_usable_paid_reply
 SELECT request_key
 FROM provider_call
-WHERE state = 'DONE' AND error_kind IS NULL
+WHERE state = 'DONE' AND error_kind IS NULL AND settled_at IS NULL
 GROUP BY request_key
 HAVING COUNT(*) > 1;
 

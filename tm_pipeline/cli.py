@@ -21,6 +21,9 @@ from tm_pipeline.cli_output import (
     table,
 )
 from tm_pipeline.cli_support import (
+    EXIT_CONFIGURATION,
+    EXIT_SOME_FAILED,
+    EXIT_USAGE,
     actor,
     chosen_domains,
     chosen_locale,
@@ -53,10 +56,6 @@ from tm_pipeline.services.tick import run_tick
 from tm_pipeline.store.invariants import violations
 from tm_pipeline.store.migrate import migrate, pending
 from tm_pipeline.store.requests import append_request
-
-EXIT_SOME_FAILED = 1
-EXIT_USAGE = 2
-EXIT_CONFIGURATION = 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,9 +11,8 @@ import click
 
 from tm_pipeline.cli_output import emit
 from tm_pipeline.domain.domains import Domain
-from tm_pipeline.domain.errors import ConfigurationError, SchemaError, UsageError
+from tm_pipeline.domain.errors import ConfigurationError, SchemaError
 from tm_pipeline.domain.jobs import JobStatus
-from tm_pipeline.domain.languages import canonical
 from tm_pipeline.services import operate
 from tm_pipeline.services.context import Context
 from tm_pipeline.services.intake import Scanned, scan
@@ -25,6 +24,10 @@ from tm_pipeline.store.sources import check_source
 from tm_pipeline.wiring import application, load_registry
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+EXIT_SOME_FAILED = 1
+EXIT_USAGE = 2
+EXIT_CONFIGURATION = 3
 
 
 def json_option(command: F) -> F:
@@ -92,10 +95,9 @@ def chosen_domains(ctx: Context, name: str | None) -> list[Domain]:
 
 def chosen_locale(ctx: Context, tag: str | None, domain: str | None) -> str | None:
     """``tag`` as it is stored; raises ``UsageError`` where nothing is translated into it."""
-    known = sorted({target for found in chosen_domains(ctx, domain) for target in found.target_languages})
-    if tag is None or canonical(tag) in known:
-        return None if tag is None else canonical(tag)
-    raise UsageError(f"Nothing here is translated into {tag!r}. Target languages: {', '.join(known)}.")
+    if tag is None:
+        return None
+    return operate.known_languages(ctx, [tag], [domain] if domain else ())[0]
 
 
 def actor() -> str:
@@ -103,21 +105,26 @@ def actor() -> str:
     return f"cli:{getpass.getuser()}"
 
 
-def operate_on_jobs(action: Callable[..., int], word: str, options: dict[str, Any]) -> int:
-    """Run ``action`` of services/operate on the jobs that ``selection_options`` chose."""
-    domain = options["domain"]
+def operate_on_jobs(action: Callable[..., operate.Acted], word: str, options: dict[str, Any]) -> int:
+    """Run ``action`` of services/operate on the jobs that ``selection_options`` chose.
+
+    Ids that name no such job are a failure: whoever typed them meant something.
+    """
+    domain, locale, dry_run = options["domain"], options["locale"], options["dry_run"]
     with opened_context() as ctx:
-        selection = operate.Selection(
-            statuses=[JobStatus(state.upper()) for state in options["states"]],
-            resource_type=ctx.domain(domain).resource_type if domain else None,
-            target_language=chosen_locale(ctx, options["locale"], domain),
-            ids=options["ids"] or None,
+        selection = operate.select_jobs(
+            ctx,
+            statuses=options["states"],
+            domains=[domain] if domain else (),
+            target_languages=[locale] if locale else (),
+            ids=options["ids"],
         )
         reason = options["reason"] or f"{word} from the command line"
-        count = action(ctx, selection, actor=actor(), reason=reason, dry_run=options["dry_run"])
-    said = f"{count} jobs would {word}." if options["dry_run"] else f"{count} jobs: {word}."
-    emit({"jobs": count, "dry_run": options["dry_run"]}, options["as_json"], said)
-    return 0
+        acted = action(ctx, selection, actor=actor(), reason=reason, dry_run=dry_run)
+    said = f"{acted.matched} jobs would {word}." if dry_run else f"{acted.done} of {acted.matched} jobs: {word}."
+    count = acted.matched if dry_run else acted.done
+    emit({"jobs": count, "matched": acted.matched, "dry_run": dry_run}, options["as_json"], said)
+    return EXIT_SOME_FAILED if options["ids"] and acted.matched < len(set(options["ids"])) else 0
 
 
 def findings(settings: Settings, db: Database) -> list[tuple[bool, str, str, str]]:

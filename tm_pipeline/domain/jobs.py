@@ -1,6 +1,6 @@
 """Jobs, groups and the one table of allowed state changes (S31–S35, S72, C62–C71)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -86,6 +86,31 @@ class Job:
     next_retry_at: datetime | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSelection:
+    """Which jobs are meant: those that meet every condition given; an empty one does not restrict.
+
+    ``ids`` are ids of jobs, ``resource_ids`` of the things translated.
+    """
+
+    statuses: Sequence[JobStatus] = ()
+    resource_types: Sequence[str] = ()
+    target_languages: Sequence[str] = ()
+    resource_ids: Sequence[int] = ()
+    ids: Sequence[int] = ()
+
+    def __str__(self) -> str:
+        named = {
+            "states": self.statuses,
+            "domains": self.resource_types,
+            "languages": self.target_languages,
+            "resource ids": self.resource_ids,
+            "job ids": self.ids,
+        }
+        parts = [f"{name} {', '.join(str(one) for one in chosen)}" for name, chosen in named.items() if chosen]
+        return "; ".join(parts) or "all jobs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from tm_pipeline.domain.errors import (
     TmPipelineError,
 )
 from tm_pipeline.domain.jobs import Job
+from tm_pipeline.domain.splitting import split
 from tm_pipeline.domain.text import NORMALIZATION_VERSION
 from tm_pipeline.ports import BatchOutcome, Engine, ItemOutcome, TranslationItem, TranslationRequest
 from tm_pipeline.services.context import Context
@@ -67,6 +68,16 @@ def request_key(engine: Engine, job: Job, piece: str) -> str:
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
+def request_keys(engine: Engine, job: Job) -> list[str]:
+    """The keys of all pieces that the text of ``job`` is paid for in."""
+    return [request_key(engine, job, piece) for piece in pieces_of(engine, job)]
+
+
+def pieces_of(engine: Engine, job: Job) -> tuple[str, ...]:
+    """The text of ``job`` in pieces that the engine takes; each is a call of its own."""
+    return split(job.source_text, engine.provider.capabilities.max_characters_item)
+
+
 def known_calls(ctx: Context, keys: Sequence[str]) -> Mapping[str, Sequence[Call]]:
     """The ledger's rows for ``keys``, in one read."""
     if not keys:
@@ -78,7 +89,7 @@ def known_calls(ctx: Context, keys: Sequence[str]) -> Mapping[str, Sequence[Call
 def stored_reply(calls: Sequence[Call]) -> Reply | None:
     """A paid reply that passed its checks and never reached the memory."""
     for call in calls:
-        if call.state is CallState.DONE and call.error_kind is None and call.reply:
+        if call.state is CallState.DONE and call.error_kind is None and call.reply and not call.settled:
             return Reply(text=call.reply, call_id=call.id, replayed=True, characters=0)
     return None
 
@@ -183,11 +194,12 @@ def _only_outcome(engine: Engine, batch: BatchOutcome) -> ItemOutcome:
 
 
 def _refuse_beyond_limits(calls: Sequence[Call]) -> None:
+    calls = [call for call in calls if not call.settled]
     unknown = sum(call.state is CallState.UNKNOWN for call in calls)
     if unknown >= UNKNOWN_LIMIT:
         raise CallLimitError(
             f"{unknown} calls for this text ended without a known reply and may have been paid; "
-            "look at provider_call and retry the job when that is settled.",
+            "compare provider_call with the provider's bill, then retry the job: that settles them.",
             ErrorKind.UNKNOWN_CALL,
         )
     invalid = [call for call in calls if call.error_kind is ErrorKind.OUTPUT_INVALID]

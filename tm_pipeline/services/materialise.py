@@ -5,7 +5,7 @@ two materialisations of one row cannot race, a change that arrives meanwhile wai
 a crash leaves the mark. No provider is called here; what is missing is booked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tm_pipeline.domain.domains import Domain, MissingPolicy
@@ -18,7 +18,7 @@ from tm_pipeline.services.needs import ResourceNeeds, assess
 from tm_pipeline.services.reserve import reserve
 from tm_pipeline.store.engine import Connection
 from tm_pipeline.store.jobs import jobs_by_group
-from tm_pipeline.store.read_models import delete_rows, ids_between, write_rows
+from tm_pipeline.store.read_models import delete_rows, fingerprints, ids_between, write_rows
 from tm_pipeline.store.refreshes import (
     Refresh,
     delete_refreshes,
@@ -93,21 +93,36 @@ def request_rebuild(
     resource_type: str,
     locales: Sequence[str] | None = None,
     ids: Sequence[int] | None = None,
+    dry_run: bool = False,
 ) -> int:
-    """Mark read models for a rebuild: all of a domain, some locales, or given ids; returns the number of marks."""
+    """Mark read models for a rebuild: all of a domain, some locales, or given ids; returns the number of marks.
+
+    An id that is neither in the source table nor in the read model is not counted; a dry run marks none.
+    """
     domain = ctx.domain(resource_type)
     languages = tuple(locales or domain.target_languages)
+    count = 0
+    for part in _present(ctx, domain, ids):
+        count += len(part) * len(languages) if dry_run else _mark(ctx, domain, part, languages)
+    return count
+
+
+def _present(ctx: Context, domain: Domain, ids: Sequence[int] | None) -> Iterator[list[int]]:
+    """Resources that have a source row or a read model, page after page: of ``ids``, or all of the domain."""
     if ids is not None:
-        return _mark(ctx, domain, ids, languages)
-    count, after_id = 0, 0
+        with ctx.db.read() as conn:
+            shown = {resource_id for resource_id, _ in fingerprints(conn, domain, ids)}
+            yield sorted({row.resource_id for row in read_rows(conn, domain, ids)} | shown)
+        return
+    after_id, size = 0, BATCH_ROWS * 5
     while True:
         with ctx.db.read() as conn:
-            page = rows_after_id(conn, domain, after_id, BATCH_ROWS * 5)
-            high = page[-1].resource_id if len(page) == BATCH_ROWS * 5 else None
+            page = rows_after_id(conn, domain, after_id, size)
+            high = page[-1].resource_id if len(page) == size else None
             shown = ids_between(conn, domain, after_id, high)
-        count += _mark(ctx, domain, sorted({row.resource_id for row in page} | shown), languages)
+        yield sorted({row.resource_id for row in page} | shown)
         if high is None:
-            return count
+            return
         after_id = high
 
 

@@ -14,7 +14,7 @@ from tm_pipeline.domain.segments import Segment, SegmentKind, extract, source_fi
 from tm_pipeline.domain.text import NORMALIZATION_VERSION, restore_outer
 from tm_pipeline.services.context import Context
 from tm_pipeline.services.language import LanguageBook, consult, declared_language
-from tm_pipeline.store.memory import Unit, UnitKey, find_units
+from tm_pipeline.store.memory import Unit, UnitKey, find_shown_units
 from tm_pipeline.store.sources import SourceRow
 
 
@@ -31,6 +31,19 @@ class Need:
     text: str | None
     from_memory: bool = False
     deferred: bool = False
+
+    @property
+    def unit_key(self) -> UnitKey | None:
+        """The unit that holds this text; None for a text that no engine is asked for."""
+        if self.segment.kind is not SegmentKind.TRANSLATABLE or self.source_language == UNDETERMINED:
+            return None
+        if same_language(self.source_language, self.group.target_language):
+            return None
+        return UnitKey(
+            source_hash=self.segment.source_hash,
+            source_language=self.source_language,
+            target_language=self.group.target_language,
+        )
 
     def job_among(self, jobs: Iterable[Job]) -> Job | None:
         """The job of this text among the jobs of its group."""
@@ -111,7 +124,7 @@ def _look_up(ctx: Context, keys: set[UnitKey], engine_key: str) -> Mapping[UnitK
     if not keys:
         return {}
     with ctx.db.read() as conn:
-        return find_units(conn, keys, engine_key, NORMALIZATION_VERSION)
+        return find_shown_units(conn, keys, engine_key, NORMALIZATION_VERSION)
 
 
 def _need(

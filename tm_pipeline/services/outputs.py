@@ -5,8 +5,8 @@ from typing import Any
 
 from tm_pipeline.domain.errors import UsageError
 from tm_pipeline.services.context import Context
+from tm_pipeline.store.op_outputs import delete_outputs, store_output
 from tm_pipeline.store.op_outputs import load_output as load_text
-from tm_pipeline.store.op_outputs import store_output
 
 
 def save_output(ctx: Context, *, run_id: str, step_key: str, name: str, mapping_key: str, value: Any) -> None:
@@ -24,3 +24,8 @@ def load_output(ctx: Context, *, run_id: str, step_key: str, name: str, mapping_
             f"Run {run_id} left no output {name} of step {step_key}; it was pruned or never finished. Launch a new run."
         )
     return json.loads(content)
+
+
+def forget_outputs(ctx: Context, run_id: str) -> int:
+    """Delete what a run left; returns how many outputs."""
+    return ctx.db.run(lambda conn: delete_outputs(conn, run_id))

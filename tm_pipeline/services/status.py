@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tm_pipeline.domain.jobs import Job, JobStatus
+from tm_pipeline.domain.jobs import Job, JobSelection, JobStatus
 from tm_pipeline.services.claim import claimable_domains
 from tm_pipeline.services.context import Context
 from tm_pipeline.store import jobs as job_store
@@ -58,9 +58,12 @@ def list_jobs(
     if resource_type is not None:
         ctx.domain(resource_type)
     with ctx.db.read() as conn:
-        found = job_store.list_jobs(
-            conn, statuses=statuses, resource_type=resource_type, target_language=target_language, limit=limit
+        selection = JobSelection(
+            statuses=statuses or (),
+            resource_types=[resource_type] if resource_type else (),
+            target_languages=[target_language] if target_language else (),
         )
+        found = job_store.list_jobs(conn, selection, limit=limit)
     return [_as_dict(ctx, job) for job in found]
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from tm_pipeline.domain.jobs import JobStatus
 from tm_pipeline.services.context import Context
-from tm_pipeline.store.calls import expire_calls
+from tm_pipeline.store.calls import count_overdue_calls, expire_calls
 from tm_pipeline.store.claims import sweep_expired
 from tm_pipeline.store.engine import Connection
 from tm_pipeline.store.events import Event, append_events
+from tm_pipeline.store.jobs import count_expired_leases
 from tm_pipeline.store.refreshes import mark_refresh
 
 REASON = "the worker stopped renewing its lease"
@@ -47,3 +48,9 @@ def sweep(ctx: Context, *, limit: int = SWEEP_ROWS, actor: str = "sweep") -> Swe
         ctx.db.run(record)
     matrix = Counter(f"{JobStatus.RUNNING.value}→{status.value}" for _, status in moved)
     return Swept(leases=dict(matrix), unknown_calls=len(unknown))
+
+
+def expired(ctx: Context) -> dict[str, int]:
+    """What the next sweep would take back: leases that ended, calls whose worker did not come back."""
+    with ctx.db.read() as conn:
+        return {"expired_leases": count_expired_leases(conn), "overdue_calls": count_overdue_calls(conn)}

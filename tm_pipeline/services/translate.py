@@ -17,7 +17,6 @@ from tm_pipeline.domain.errors import (
 from tm_pipeline.domain.jobs import ClaimedGroup, Job, JobOutcome, JobStatus
 from tm_pipeline.domain.languages import same_language
 from tm_pipeline.domain.qa import Severity, check
-from tm_pipeline.domain.splitting import split
 from tm_pipeline.domain.text import NORMALIZATION_VERSION, source_hash
 from tm_pipeline.ports import Engine
 from tm_pipeline.services.calls import (
@@ -26,6 +25,7 @@ from tm_pipeline.services.calls import (
     Reply,
     known_calls,
     obtain,
+    pieces_of,
     request_key,
 )
 from tm_pipeline.services.context import Context
@@ -52,7 +52,7 @@ def translate_group(
             open_jobs.append(job)
         else:
             outcomes.append(reused)
-    pieces = {job.id: split(job.source_text, engine.provider.capabilities.max_characters_item) for job in open_jobs}
+    pieces = {job.id: pieces_of(engine, job) for job in open_jobs}
     keys = [request_key(engine, job, piece) for job in open_jobs for piece in pieces[job.id]]
     ledger = known_calls(ctx, keys)
     paid: dict[str, Reply] = {}

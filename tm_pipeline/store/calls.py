@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from tm_pipeline.domain.errors import ErrorKind
@@ -44,7 +44,7 @@ class CallIntent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What single flight and replay need to know of a ledger row."""
+    """What single flight and replay need to know of a ledger row; a person's decision made it ``settled``."""
 
     id: int
     request_key: str
@@ -52,6 +52,7 @@ class Call:
     error_kind: ErrorKind | None
     error_message: str | None
     reply: str | None
+    settled: bool = False
 
 
 def open_call(conn: Connection, intent: CallIntent) -> int | None:
@@ -122,7 +123,7 @@ def calls_for_keys(conn: Connection, request_keys: Sequence[str]) -> dict[str, l
     found: dict[str, list[Call]] = {}
     for part in batches(request_keys):
         statement = (
-            select(t.c.id, t.c.request_key, t.c.state, t.c.error_kind, t.c.error_message, t.c.reply)
+            select(t.c.id, t.c.request_key, t.c.state, t.c.error_kind, t.c.error_message, t.c.reply, t.c.settled_at)
             .where(t.c.request_key.in_(part))
             .order_by(t.c.id)
         )
@@ -134,6 +135,7 @@ def calls_for_keys(conn: Connection, request_keys: Sequence[str]) -> dict[str, l
                 error_kind=ErrorKind(row.error_kind) if row.error_kind else None,
                 error_message=row.error_message,
                 reply=row.reply,
+                settled=row.settled_at is not None,
             )
             found.setdefault(row.request_key, []).append(call)
     return found
@@ -155,6 +157,12 @@ def expire_calls(conn: Connection, *, limit: int = 200) -> list[int]:
     return ids
 
 
+def count_overdue_calls(conn: Connection) -> int:
+    """Calls whose worker did not come back."""
+    overdue = (t.c.state == CallState.IN_FLIGHT.value, t.c.deadline_at < now_precise())
+    return int(conn.execute(select(func.count()).select_from(t).where(*overdue)).scalar_one())
+
+
 def mark_reply_invalid(conn: Connection, call_id: int, message: str) -> None:
     """Keep a paid reply from being replayed: the checks refused it."""
     conn.execute(
@@ -162,3 +170,22 @@ def mark_reply_invalid(conn: Connection, call_id: int, message: str) -> None:
         .where(t.c.id == call_id)
         .values(error_kind=ErrorKind.OUTPUT_INVALID.value, error_message=message[:MESSAGE_CHARACTERS])
     )
+
+
+def settle_doubtful_calls(conn: Connection, request_keys: Sequence[str]) -> int:
+    """Calls that may have been paid, and replies that the checks refused, no longer count against their text."""
+    doubtful = or_(t.c.state == CallState.UNKNOWN.value, t.c.error_kind == ErrorKind.OUTPUT_INVALID.value)
+    return _settle(conn, request_keys, doubtful)
+
+
+def settle_calls(conn: Connection, request_keys: Sequence[str]) -> int:
+    """Every ended call of these keys is over: its reply is not replayed, the text is paid for once more."""
+    return _settle(conn, request_keys, t.c.state != CallState.IN_FLIGHT.value)
+
+
+def _settle(conn: Connection, request_keys: Sequence[str], which: ColumnElement[bool]) -> int:
+    count = 0
+    for part in batches(sorted(set(request_keys))):
+        unsettled = (t.c.request_key.in_(part), t.c.settled_at.is_(None), which)
+        count += conn.execute(update(t).where(*unsettled).values(settled_at=now_precise())).rowcount
+    return count

@@ -1,16 +1,16 @@
-"""Job rows outside of a claim: booked, superseded, cancelled, retried, listed (S33, S34, S101)."""
+"""Job rows outside of a claim: booked, superseded, cancelled, restarted, listed (S33, S34, S101)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Select, case, literal_column, select, update
+from sqlalchemy import Column, ColumnElement, Connection, Select, case, func, literal_column, select, update
 from sqlalchemy.dialects import mysql, sqlite
 
 from tm_pipeline.domain.errors import ErrorKind
-from tm_pipeline.domain.jobs import UNFINISHED, GroupKey, Job, JobDraft, JobStatus
+from tm_pipeline.domain.jobs import ACTIVE, UNFINISHED, GroupKey, Job, JobDraft, JobSelection, JobStatus
 from tm_pipeline.store.batches import batches
-from tm_pipeline.store.clock import now_seconds, read_now
+from tm_pipeline.store.clock import now_precise, now_seconds, read_now
 from tm_pipeline.store.limits import FIELD_KEY, LANGUAGE, RESOURCE_TYPE, require_code, require_hash, require_text
 from tm_pipeline.store.tables import translation_job as t
 
@@ -182,85 +182,79 @@ def supersede_jobs(conn: Connection, ids: Sequence[int]) -> None:
         )
 
 
-def cancel_jobs(conn: Connection, ids: Sequence[int], *, error_kind: ErrorKind, message: str) -> int:
-    """Unfinished jobs become CANCELLED, running ones too: their worker finds its fence gone."""
-    count = 0
-    for part in batches(sorted(ids)):
-        statement = (
-            update(t)
-            .where(t.c.id.in_(part), by_status(conn, sorted(UNFINISHED)))
-            .values(
-                status=JobStatus.CANCELLED.value,
-                error_kind=error_kind.value,
-                last_error_message=message,
-                **UNCLAIMED,
-            )
-        )
-        count += conn.execute(statement).rowcount
-    return count
-
-
 def by_status(conn: Connection, statuses: Sequence[str]) -> Any:
     """A status condition beside ``id IN (…)``; the unary plus keeps SQLite from scanning its status index."""
     column = literal_column("+translation_job.status") if conn.dialect.name == "sqlite" else t.c.status
     return column.in_(list(statuses))
 
 
-def _filtered(
-    statuses: Sequence[JobStatus] | None,
-    resource_type: str | None,
-    target_language: str | None,
-    ids: Sequence[int] | None,
-) -> Select[Any]:
-    statement = select(*COLUMNS).order_by(t.c.id)
-    if statuses is not None:
-        statement = statement.where(t.c.status.in_([JobStatus(status).value for status in statuses]))
-    if resource_type is not None:
-        statement = statement.where(t.c.resource_type == resource_type)
-    if target_language is not None:
-        statement = statement.where(t.c.target_language == target_language)
-    if ids is not None:
-        statement = statement.where(t.c.id.in_(list(ids)))
-    return statement
+def _meets(selection: JobSelection) -> list[ColumnElement[bool]]:
+    chosen: list[tuple[Column[Any], Sequence[Any]]] = [
+        (t.c.status, [JobStatus(status).value for status in selection.statuses]),
+        (t.c.resource_type, selection.resource_types),
+        (t.c.target_language, selection.target_languages),
+        (t.c.resource_id, selection.resource_ids),
+        (t.c.id, selection.ids),
+    ]
+    return [column.in_(list(values)) for column, values in chosen if values]
 
 
-def list_jobs(
-    conn: Connection,
-    *,
-    statuses: Sequence[JobStatus] | None = None,
-    resource_type: str | None = None,
-    target_language: str | None = None,
-    ids: Sequence[int] | None = None,
-    limit: int = 100,
-    after_id: int = 0,
-) -> list[Job]:
-    """Jobs in id order after ``after_id``."""
-    statement = _filtered(statuses, resource_type, target_language, ids).where(t.c.id > after_id).limit(limit)
-    return [as_job(row) for row in conn.execute(statement)]
+def list_jobs(conn: Connection, selection: JobSelection, *, limit: int = 100, after_id: int = 0) -> list[Job]:
+    """Jobs in id order after ``after_id``; one in a state that this version does not know is left out."""
+    return [as_job(row) for row in conn.execute(_page(selection, limit, after_id)) if row.status in KNOWN_STATUSES]
 
 
-def retry_jobs(
-    conn: Connection,
-    *,
-    statuses: Sequence[JobStatus],
-    resource_type: str | None = None,
-    target_language: str | None = None,
-    ids: Sequence[int] | None = None,
-    limit: int = 1_000,
-) -> list[Job]:
-    """Make stopped jobs PENDING, due now, with a fresh count of attempts; returns them as they were."""
-    statement = _filtered(statuses, resource_type, target_language, ids).limit(limit)
-    found = [as_job(row) for row in conn.execute(statement)]
-    for part in batches([job.id for job in found]):
-        conn.execute(
-            update(t)
-            .where(t.c.id.in_(part), by_status(conn, [JobStatus(status).value for status in statuses]))
-            .values(
-                status=JobStatus.PENDING.value,
-                retry_count=0,
-                next_retry_at=now_seconds(),
-                error_kind=None,
-                last_error_message=None,
-            )
-        )
-    return found
+def lock_jobs(conn: Connection, selection: JobSelection, *, limit: int, after_id: int) -> list[Job]:
+    """The same, held until the transaction ends, so that no worker takes one meanwhile."""
+    statement = _page(selection, limit, after_id).with_for_update()
+    return [as_job(row) for row in conn.execute(statement) if row.status in KNOWN_STATUSES]
+
+
+def _page(selection: JobSelection, limit: int, after_id: int) -> Select[Any]:
+    return select(*COLUMNS).where(*_meets(selection), t.c.id > after_id).order_by(t.c.id).limit(limit)
+
+
+def count_jobs(conn: Connection, selection: JobSelection) -> int:
+    """How many jobs a selection has."""
+    return int(conn.execute(select(func.count()).select_from(t).where(*_meets(selection))).scalar_one())
+
+
+def count_expired_leases(conn: Connection) -> int:
+    """Jobs whose lease has ended without a result."""
+    lapsed = (t.c.status == JobStatus.RUNNING.value, t.c.lease_expires_at < now_precise())
+    return int(conn.execute(select(func.count()).select_from(t).where(*lapsed)).scalar_one())
+
+
+def restart_jobs(conn: Connection, ids: Sequence[int]) -> None:
+    """Stopped jobs become PENDING, due now, with a fresh count of attempts."""
+    _move(
+        conn,
+        ids,
+        frozenset(JobStatus) - ACTIVE,
+        status=JobStatus.PENDING.value,
+        retry_count=0,
+        next_retry_at=now_seconds(),
+        error_kind=None,
+        last_error_message=None,
+    )
+
+
+def cancel_jobs(conn: Connection, ids: Sequence[int], *, error_kind: ErrorKind, message: str) -> int:
+    """Unfinished jobs become CANCELLED, running ones too: their worker finds its fence gone."""
+    return _move(
+        conn,
+        ids,
+        UNFINISHED,
+        status=JobStatus.CANCELLED.value,
+        error_kind=error_kind.value,
+        last_error_message=message,
+        **UNCLAIMED,
+    )
+
+
+def _move(conn: Connection, ids: Sequence[int], statuses: Collection[JobStatus], **values: Any) -> int:
+    count = 0
+    for part in batches(sorted(ids)):
+        moved = update(t).where(t.c.id.in_(part), by_status(conn, sorted(statuses))).values(**values)
+        count += conn.execute(moved).rowcount
+    return count

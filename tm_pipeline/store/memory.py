@@ -1,9 +1,10 @@
 """The translation memory: looked up in batches, written by key (S26–S30)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 
 from tm_pipeline.domain.jobs import Job
 from tm_pipeline.store.batches import batches
@@ -12,7 +13,14 @@ from tm_pipeline.store.tables import translation_memory as t
 from tm_pipeline.store.upserts import upsert
 
 HUMAN = "human"
-ACTIVE = "ACTIVE"
+
+
+class UnitStatus(StrEnum):
+    """What a unit may be used for; the value is what the ``status`` column holds."""
+
+    ACTIVE = "ACTIVE"  # answers jobs and readers
+    STALE = "STALE"  # still shown, until the new translation that was asked for is there
+    RETIRED = "RETIRED"  # kept as history only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -34,6 +42,12 @@ class Unit:
     translated_text: str
     provider: str
     provider_version: str
+    status: UnitStatus = UnitStatus.ACTIVE
+
+    @property
+    def rank(self) -> tuple[bool, bool, int]:
+        """The greater one is used: a valid one before a stale one, a person's before a machine's, then the newer."""
+        return self.status is UnitStatus.ACTIVE, self.provider == HUMAN, self.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +76,48 @@ def find_units(
     conn: Connection, keys: Collection[UnitKey], engine_key: str, normalization_version: str
 ) -> dict[UnitKey, Unit]:
     """The ACTIVE units of ``keys`` from this engine or a person; a person's wins."""
+    usable = and_(t.c.provider.in_([engine_key, HUMAN]), t.c.status == UnitStatus.ACTIVE.value)
+    return _best(_units(conn, keys, normalization_version, usable))
+
+
+def find_shown_units(
+    conn: Connection, keys: Collection[UnitKey], engine_key: str, normalization_version: str
+) -> dict[UnitKey, Unit]:
+    """What readers see of ``keys``: as ``find_units``, else a stale unit of any engine."""
+    usable = and_(t.c.provider.in_([engine_key, HUMAN]), t.c.status == UnitStatus.ACTIVE.value)
+    shown = or_(usable, t.c.status == UnitStatus.STALE.value)
+    return _best(_units(conn, keys, normalization_version, shown))
+
+
+def units_of_engines(
+    conn: Connection, keys: Collection[UnitKey], engine_keys: Collection[str], normalization_version: str
+) -> dict[UnitKey, list[Unit]]:
+    """Every unit of ``keys`` from these engines that readers may see; ``human`` stands for a person's."""
+    shown = [UnitStatus.ACTIVE.value, UnitStatus.STALE.value]
+    wanted = and_(t.c.provider.in_(sorted(engine_keys)), t.c.status.in_(shown))
+    found: dict[UnitKey, list[Unit]] = {}
+    for unit in _units(conn, keys, normalization_version, wanted):
+        found.setdefault(unit.key, []).append(unit)
+    return found
+
+
+def _best(units: Iterable[Unit]) -> dict[UnitKey, Unit]:
     found: dict[UnitKey, Unit] = {}
-    pairs: dict[tuple[str, str], list[str]] = {}
+    for unit in units:
+        known = found.get(unit.key)
+        if known is None or unit.rank > known.rank:
+            found[unit.key] = unit
+    return found
+
+
+def _units(
+    conn: Connection, keys: Collection[UnitKey], normalization_version: str, condition: ColumnElement[bool]
+) -> Iterator[Unit]:
+    pairs: dict[tuple[str, str], set[str]] = {}
     for key in keys:
-        pairs.setdefault((key.source_language, key.target_language), []).append(key.source_hash)
+        pairs.setdefault((key.source_language, key.target_language), set()).add(key.source_hash)
     for (source, target), hashes in sorted(pairs.items()):
-        for part in batches(sorted(set(hashes))):
+        for part in batches(sorted(hashes)):
             statement = select(
                 t.c.id,
                 t.c.source_hash,
@@ -75,28 +125,35 @@ def find_units(
                 t.c.translated_text,
                 t.c.provider,
                 t.c.provider_version,
+                t.c.status,
             ).where(
                 t.c.source_hash.in_(part),
                 t.c.source_language == source,
                 t.c.target_language == target,
-                t.c.provider.in_(sorted({engine_key, HUMAN})),
                 t.c.normalization_version == normalization_version,
-                t.c.status == ACTIVE,
+                condition,
             )
             for row in conn.execute(statement):
                 # The column's collation ignores case, so an application's upper-case hash is the same key.
                 key = UnitKey(source_hash=row.source_hash.lower(), source_language=source, target_language=target)
-                if key in found and row.provider != HUMAN:
-                    continue
-                found[key] = Unit(
+                yield Unit(
                     id=row.id,
                     key=key,
                     source_text=row.source_text,
                     translated_text=row.translated_text,
                     provider=row.provider,
                     provider_version=row.provider_version,
+                    status=UnitStatus(row.status),
                 )
-    return found
+
+
+def mark_stale(conn: Connection, unit_ids: Sequence[int]) -> int:
+    """Units go on being shown but answer no job, until their text was translated again."""
+    count = 0
+    for part in batches(sorted(unit_ids)):
+        active = (t.c.id.in_(part), t.c.status == UnitStatus.ACTIVE.value)
+        count += conn.execute(update(t).where(*active).values(status=UnitStatus.STALE.value)).rowcount
+    return count
 
 
 def upsert_units(conn: Connection, units: Sequence[UnitDraft], normalization_version: str) -> None:
@@ -118,7 +175,7 @@ def upsert_units(conn: Connection, units: Sequence[UnitDraft], normalization_ver
             "normalization_version": normalization_version,
             "origin_call_id": unit.origin_call_id,
             "qa_warnings": unit.qa_warnings,
-            "status": ACTIVE,
+            "status": UnitStatus.ACTIVE.value,
         }
         for unit in units
     ]

@@ -169,6 +169,7 @@ provider_call = Table(
     Column("deadline_at", UtcTimestamp(6), nullable=False),
     Column("started_at", UtcTimestamp(6), nullable=False),
     Column("finished_at", UtcTimestamp(6)),
+    Column("settled_at", UtcTimestamp(6)),
 )
 
 provider_state = Table(

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from tm_pipeline.domain.jobs import JobStatus
+from tm_pipeline.domain.jobs import JobSelection, JobStatus
 from tm_pipeline.services.context import Context
 from tm_pipeline.services.intake import fold_requests, scan
 from tm_pipeline.services.materialise import materialise_due, request_rebuild
-from tm_pipeline.services.operate import Selection, request_translation, retry
+from tm_pipeline.services.operate import request_translation, retry
 from tm_pipeline.services.read import Origin, read
 from tm_pipeline.services.status import list_jobs, status
 from tm_pipeline.services.tick import run_tick
@@ -203,7 +203,8 @@ def test_a_permanent_error_ends_the_job_and_the_rest_goes_on(ctx: Context, fake_
     reading = read(ctx, "content", 1, str(failed[0]["target_language"]), book=False)
     assert reading.fields[str(failed[0]["field_key"])] == failed[0]["source_text"]
     assert reserve_everything(ctx) == 0
-    assert retry(ctx, Selection(), actor="op", reason="pair added") == 1
+    failed_ones = JobSelection(statuses=[JobStatus.FAILED])
+    assert retry(ctx, failed_ones, actor="op", reason="pair added").done == 1
     drain(ctx)
     assert list_jobs(ctx, statuses=[JobStatus.FAILED]) == []
     assert_sound(ctx)
