@@ -10,13 +10,13 @@ from uuid import uuid4
 
 import click
 
+from tm_pipeline.cli_operate import OPERATOR_VERBS
 from tm_pipeline.cli_output import (
     emit,
     health,
     lines,
     print_demo,
     print_jobs,
-    print_providers,
     print_status,
     table,
 )
@@ -24,7 +24,6 @@ from tm_pipeline.cli_support import (
     EXIT_CONFIGURATION,
     EXIT_SOME_FAILED,
     EXIT_USAGE,
-    actor,
     chosen_domains,
     chosen_locale,
     domain_option,
@@ -33,9 +32,7 @@ from tm_pipeline.cli_support import (
     locale_option,
     opened_context,
     opened_database,
-    operate_on_jobs,
     scan_each,
-    selection_options,
     status_option,
 )
 from tm_pipeline.domain.errors import (
@@ -45,7 +42,6 @@ from tm_pipeline.domain.errors import (
     UsageError,
 )
 from tm_pipeline.domain.jobs import STOPPED, JobStatus
-from tm_pipeline.services import operate
 from tm_pipeline.services.demo import demo_environment, run_demo
 from tm_pipeline.services.intake import fold_requests
 from tm_pipeline.services.materialise import materialise_due, request_rebuild
@@ -210,22 +206,6 @@ def jobs_verb(states: tuple[str, ...], domain: str | None, locale: str | None, l
     return 0
 
 
-@verbs.command("retry")
-@status_option(JobStatus.FAILED, JobStatus.NEEDS_CREDENTIAL)
-@selection_options
-def retry_verb(**options: Any) -> int:
-    """Start stopped jobs again, with all their attempts."""
-    return operate_on_jobs(operate.retry, "start again", options)
-
-
-@verbs.command("cancel")
-@status_option(JobStatus.PENDING)
-@selection_options
-def cancel_verb(**options: Any) -> int:
-    """Stop jobs; a scan does not bring them back, a request does."""
-    return operate_on_jobs(operate.cancel, "stop", options)
-
-
 @verbs.command("materialize")
 @click.argument("domain", metavar="DOMAIN")
 @locale_option
@@ -281,20 +261,5 @@ def check_verb(as_json: bool) -> int:
     return EXIT_SOME_FAILED if any(found.values()) else 0
 
 
-@verbs.command("provider")
-@click.argument("action", type=click.Choice(["list", "pause", "resume"]))
-@click.argument("name", required=False)
-@click.option("--reason", default="", help="Why; shown wherever the pause is shown.")
-@json_option
-def provider_verb(action: str, name: str | None, reason: str, as_json: bool) -> int:
-    """List the providers, or stop and resume paying one."""
-    with opened_context() as ctx:
-        if name is None and action != "list":
-            raise UsageError(f"Name one of these providers: {', '.join(ctx.engines.provider_names())}.")
-        if name and action == "pause":
-            operate.pause_provider(ctx, name, actor=actor(), reason=reason or "paused by an operator")
-        elif name and action == "resume":
-            operate.resume_provider(ctx, name, actor=actor())
-        states: Any = status(ctx)["providers"]
-    emit(states, as_json, lambda out: print_providers(out, states))
-    return 0
+for verb in OPERATOR_VERBS:
+    verbs.add_command(verb)

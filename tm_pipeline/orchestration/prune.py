@@ -5,6 +5,8 @@ the newest of each job, because the delay of the next tick is counted from them;
 re-executions while one of it is kept; and the last materialisation of each asset, which its page shows.
 """
 
+import json
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,8 +17,10 @@ import dagster as dg
 from tm_pipeline.orchestration.live_runs import ENDED, root_run_id
 from tm_pipeline.services.context import Context
 from tm_pipeline.services.outputs import forget_outputs
+from tm_pipeline.wiring import current_application
 
 PAGE_RUNS = 500
+MOST_RUNS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,3 +85,34 @@ def forget(ctx: Context, instance: dg.DagsterInstance, run_ids: Sequence[str]) -
         instance.compute_log_manager.delete_logs(prefix=[run_id])
         instance.delete_run(run_id)
     return len(run_ids)
+
+
+def prune(
+    ctx: Context,
+    instance: dg.DagsterInstance,
+    *,
+    older_than_days: int,
+    keep_of_each_job: int,
+    dry_run: bool,
+    most: int = MOST_RUNS,
+) -> dict[str, int]:
+    """Forget what may be forgotten, at most ``most`` runs; returns how many ``matched`` and were ``deleted``."""
+    old = runs_to_prune(
+        instance,
+        datetime.now(UTC),
+        older_than_days=older_than_days,
+        keep_of_each_job=keep_of_each_job,
+        most=most,
+    )
+    return {"matched": len(old), "deleted": 0 if dry_run else forget(ctx, instance, old)}
+
+
+def main() -> None:
+    """Prune the instance of DAGSTER_HOME by the JSON form on the command line; prints the counts."""
+    form = json.loads(sys.argv[1])
+    with dg.DagsterInstance.get() as instance:
+        print(json.dumps(prune(current_application().context, instance, **form)))  # noqa: T201 - read by its caller
+
+
+if __name__ == "__main__":
+    main()

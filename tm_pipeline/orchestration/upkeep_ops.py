@@ -1,13 +1,11 @@
 """The ops of upkeep: providers paused and resumed, old runs forgotten."""
 
-from datetime import UTC, datetime
-
 import dagster as dg
 
 from tm_pipeline.orchestration.config import ProviderConfig, PruneConfig
 from tm_pipeline.orchestration.failures import how_to_act, plainly
 from tm_pipeline.orchestration.ops import OUTPUTS
-from tm_pipeline.orchestration.prune import forget, runs_to_prune
+from tm_pipeline.orchestration.prune import prune
 from tm_pipeline.orchestration.resources import Pipeline
 from tm_pipeline.services import operate
 
@@ -52,13 +50,14 @@ def prune_old_runs(context: dg.OpExecutionContext, config: PruneConfig, pipeline
     **When it fails**: a storage did not answer; launch it again, it goes on where it stopped.
     """
     with plainly():
-        old = runs_to_prune(
+        counts = prune(
+            pipeline.context,
             context.instance,
-            datetime.now(UTC),
             older_than_days=config.older_than_days,
             keep_of_each_job=config.keep_of_each_job,
             most=config.most,
+            dry_run=config.dry_run,
         )
-        done = 0 if config.dry_run else forget(pipeline.context, context.instance, old)
-    context.log.info(f"{done} of {len(old)} runs deleted{how_to_act(dry_run=config.dry_run)}")
-    return dg.Output({"matched": len(old), "deleted": done}, metadata={"matched": len(old), "deleted": done})
+    acting = how_to_act(dry_run=config.dry_run)
+    context.log.info(f"{counts['deleted']} of {counts['matched']} runs deleted{acting}")
+    return dg.Output(counts, metadata=counts)
