@@ -97,14 +97,30 @@ def request_rebuild(
 ) -> int:
     """Mark read models for a rebuild: all of a domain, some locales, or given ids; returns the number of marks.
 
-    An id that is neither in the source table nor in the read model is not counted; a dry run marks none.
+    An id that is neither in the source table nor in the read model is not counted; a dry run marks none. A
+    rebuild in every language also marks rows of languages that the domain no longer has: they go.
     """
     domain = ctx.domain(resource_type)
     languages = tuple(locales or domain.target_languages)
     count = 0
     for part in _present(ctx, domain, ids):
-        count += len(part) * len(languages) if dry_run else _mark(ctx, domain, part, languages)
+        keys = [_key(domain, resource_id, language) for resource_id in part for language in languages]
+        if set(languages) >= set(domain.target_languages):
+            keys += _of_other_languages(ctx, domain, part)
+        if keys and not dry_run:
+            ctx.db.run(lambda conn, marked=keys: mark_refresh(conn, marked, reason="rebuild"))  # type: ignore[misc]
+        count += len(keys)
     return count
+
+
+def _key(domain: Domain, resource_id: int, language: str) -> GroupKey:
+    return GroupKey(resource_type=domain.resource_type, resource_id=resource_id, target_language=language)
+
+
+def _of_other_languages(ctx: Context, domain: Domain, ids: Sequence[int]) -> list[GroupKey]:
+    with ctx.db.read() as conn:
+        shown = fingerprints(conn, domain, ids)
+    return [_key(domain, number, locale) for number, locale in shown if locale not in domain.target_languages]
 
 
 def _present(ctx: Context, domain: Domain, ids: Sequence[int] | None) -> Iterator[list[int]]:
@@ -124,17 +140,6 @@ def _present(ctx: Context, domain: Domain, ids: Sequence[int] | None) -> Iterato
         if high is None:
             return
         after_id = high
-
-
-def _mark(ctx: Context, domain: Domain, ids: Sequence[int], languages: Sequence[str]) -> int:
-    keys = [
-        GroupKey(resource_type=domain.resource_type, resource_id=resource_id, target_language=language)
-        for resource_id in ids
-        for language in languages
-    ]
-    if keys:
-        ctx.db.run(lambda conn: mark_refresh(conn, keys, reason="rebuild"))
-    return len(keys)
 
 
 def _one_batch(

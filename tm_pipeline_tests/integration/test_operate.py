@@ -1,12 +1,15 @@
 """What a person does to many jobs at once, on SQLite and MariaDB, with a billing engine."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import insert, select, update
 
+from tm_pipeline.domain.domains import DomainRegistry
 from tm_pipeline.domain.errors import UsageError
 from tm_pipeline.domain.jobs import JobSelection, JobStatus
+from tm_pipeline.domain.registry import builtin_registry
 from tm_pipeline.services import operate
 from tm_pipeline.services.context import Context
 from tm_pipeline.services.materialise import materialise_due, request_rebuild
@@ -18,7 +21,7 @@ from tm_pipeline.services.tick import run_tick
 from tm_pipeline.store.invariants import violations
 from tm_pipeline.store.tables import translation_event, translation_memory
 from tm_pipeline_tests.fakes.papago import FakePapago
-from tm_pipeline_tests.product import count, insert_rows, reserve_everything
+from tm_pipeline_tests.product import count, insert_rows, reserve_everything, shown
 
 RUN = "test-run"
 NAMES = {1: "로맨스 판타지", 2: "현대 판타지", 3: "무협 소설"}
@@ -262,3 +265,15 @@ def test_ids_that_exist_nowhere_are_not_counted_as_rebuilt(
     assert request_rebuild(ctx, resource_type="category", ids=[1, 999], locales=["en"]) == 1
     assert request_rebuild(ctx, resource_type="category", dry_run=True) == 9
     assert count(ctx, "read_model_refresh") == 1
+
+
+def test_rows_of_a_language_that_a_domain_no_longer_has_go_with_its_next_full_rebuild(
+    make_context: Callable[..., Context], fake_papago: FakePapago
+) -> None:
+    translated_categories(make_context())
+    domains = dict(builtin_registry().domains)
+    domains["category"] = replace(domains["category"], target_languages=("en",))
+    ctx = make_context(registry=DomainRegistry(domains=domains))
+    assert request_rebuild(ctx, resource_type="category") == 3 * len(NAMES)
+    materialise_due(ctx, resource_type="category")
+    assert {locale for _, locale in shown(ctx, "category")} == {"en"}
