@@ -1,4 +1,5 @@
 -- Queries that must return no row. Run by `tm-pipeline check`, as asset checks and after every integration test.
+-- `:ten_minutes_ago` is filled in from the database's clock: a lease or a call that ended just now is swept soon.
 
 -- name: unit_keys_are_unique
 SELECT source_hash, source_language, target_language, provider, normalization_version
@@ -63,3 +64,46 @@ WHERE j.status = 'COMPLETED' AND j.engine_key IS NOT NULL
 SELECT id
 FROM translation_memory
 WHERE translated_text = '';
+
+-- name: no_lease_outlives_its_bound
+SELECT id
+FROM translation_job
+WHERE status = 'RUNNING' AND claim_token IS NOT NULL
+  AND (lease_expires_at IS NULL OR lease_expires_at < :ten_minutes_ago);
+
+-- name: a_claim_is_of_one_group
+SELECT claim_token
+FROM translation_job
+WHERE claim_token IS NOT NULL
+GROUP BY claim_token
+HAVING COUNT(DISTINCT resource_type) > 1 OR COUNT(DISTINCT resource_id) > 1 OR COUNT(DISTINCT target_language) > 1;
+
+-- name: no_call_outlives_its_deadline
+SELECT id
+FROM provider_call
+WHERE state = 'IN_FLIGHT' AND deadline_at < :ten_minutes_ago;
+
+-- name: no_job_is_lost
+SELECT DISTINCT e.job_id
+FROM translation_event e
+WHERE e.job_id IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM translation_job j WHERE j.id = e.job_id);
+
+-- name: no_stale_worker_completed_a_job
+SELECT e.job_id
+FROM translation_event e
+WHERE e.job_id IS NOT NULL
+GROUP BY e.job_id
+HAVING SUM(CASE WHEN e.event = 'recorded' AND e.to_status = 'COMPLETED' THEN 1 ELSE 0 END)
+  > 1 + SUM(CASE WHEN e.event <> 'recorded' AND e.to_status = 'PENDING' THEN 1 ELSE 0 END);
+
+-- name: every_paid_unit_has_its_call
+SELECT m.id
+FROM translation_memory m
+WHERE m.origin_call_id IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM provider_call c WHERE c.id = m.origin_call_id AND c.state = 'DONE');
+
+-- name: refused_calls_cost_nothing
+SELECT id
+FROM provider_call
+WHERE state = 'REFUSED' AND billed_units > 0;
