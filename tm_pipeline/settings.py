@@ -57,6 +57,7 @@ class Settings:
     backlog_age_seconds: int
     drain_seconds: int
     automation: bool
+    git_url: str
     failpoints: str
 
     @classmethod
@@ -85,6 +86,7 @@ class Settings:
             backlog_age_seconds=_number(env, "TM_BACKLOG_AGE_SECONDS", 1_800, int, minimum=1),
             drain_seconds=_number(env, "TM_DRAIN_SECONDS", 120, int, minimum=1),
             automation=_flag(env, "TM_AUTOMATION", default=False),
+            git_url=env.get("TM_GIT_URL", "").strip(),
             failpoints=env.get("TM_FAILPOINTS", ""),
         )
         settings._check_lease()

@@ -5,19 +5,34 @@ the domains: a new one in the domains file is a new pair of assets.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import dagster as dg
 
-from tm_pipeline.domain.domains import Domain, DomainRegistry, ReadModelShape
+from tm_pipeline.domain.domains import Domain, DomainRegistry
+from tm_pipeline.orchestration.asset_metadata import (
+    JOB_COLUMNS,
+    MEMORY_COLUMNS,
+    code_reference,
+    coverage_metadata,
+    read_model_schema,
+    sample_table,
+    source_schema,
+    table_schema,
+)
 from tm_pipeline.orchestration.config import ReadModelConfig
 from tm_pipeline.orchestration.metadata import failures_of, read_model_metadata
 from tm_pipeline.orchestration.resources import Pipeline
-from tm_pipeline.orchestration.tags import LOCALIZATION, PLATFORM
+from tm_pipeline.orchestration.tags import LOCALIZATION, PLATFORM, RANGE_END, RANGE_START
+from tm_pipeline.services.context import Context
+from tm_pipeline.services.coverage import coverage_of, sample
 from tm_pipeline.services.materialise import Materialised, materialise_due, request_rebuild
 from tm_pipeline.services.status import read_model_rows
 
 JOB_ASSET, MEMORY_ASSET = "translation_job", "translation_memory"
+HEALTH_ASSET, SPEND_ASSET = "queue_health", "spend"
 ROWS_CHECK = "every_due_row_was_written"
+PARTITION = "dagster/partition"
 
 
 def asset_name(domain: Domain) -> str:
@@ -25,9 +40,10 @@ def asset_name(domain: Domain) -> str:
     return f"{domain.resource_type}_translation"
 
 
-def external_assets(registry: DomainRegistry) -> list[dg.AssetSpec]:
+def external_assets(registry: DomainRegistry, *, git_url: str = "") -> list[dg.AssetSpec]:
     """The tables that others write, or the ops of a tick: shown for lineage, not materialisable."""
-    sources = [_source_spec(domain) for domain in registry]
+    code = code_reference(external_assets, "how it is declared", git_url)
+    sources = [_source_spec(domain, code) for domain in registry]
     queue = dg.AssetSpec(
         JOB_ASSET,
         deps=[spec.key for spec in sources],
@@ -36,24 +52,33 @@ def external_assets(registry: DomainRegistry) -> list[dg.AssetSpec]:
         group_name="queue",
         kinds={"mysql"},
         owners=[PLATFORM],
-        metadata={"dagster/table_name": JOB_ASSET},
+        metadata={
+            "dagster/table_name": JOB_ASSET,
+            "dagster/column_schema": table_schema(JOB_ASSET, JOB_COLUMNS),
+            **code,
+        },
         tags={"layer": "queue"},
     )
     memory = dg.AssetSpec(
         MEMORY_ASSET,
         deps=[JOB_ASSET],
         description="The translation memory: each text, language pair and engine once. "
-        "Written by `translate_due_groups` and `drain_backlog`.",
+        "Written by `translate_due_groups` and `drain_backlog`. `queue_health_sensor` observes it every ten minutes: "
+        "units by status, engine and language pair; see *Plots*.",
         group_name="memory",
         kinds={"mysql"},
         owners=[LOCALIZATION],
-        metadata={"dagster/table_name": MEMORY_ASSET},
+        metadata={
+            "dagster/table_name": MEMORY_ASSET,
+            "dagster/column_schema": table_schema(MEMORY_ASSET, MEMORY_COLUMNS),
+            **code,
+        },
         tags={"layer": "memory"},
     )
     return [*sources, queue, memory]
 
 
-def _source_spec(domain: Domain) -> dg.AssetSpec:
+def _source_spec(domain: Domain, code: dict[str, Any]) -> dg.AssetSpec:
     return dg.AssetSpec(
         f"source_{domain.resource_type}",
         description=f"The product's table `{domain.source.table}`: fields {', '.join(domain.field_keys)}. "
@@ -64,16 +89,18 @@ def _source_spec(domain: Domain) -> dg.AssetSpec:
         tags={"domain": domain.resource_type},
         metadata={
             "dagster/table_name": domain.source.table,
-            "dagster/column_schema": dg.TableSchema(
-                [dg.TableColumn(domain.source.id_column, "bigint", "The resource's id.")]
-                + [dg.TableColumn(spec.column, spec.kind.value, f"Field {spec.key}.") for spec in domain.fields]
-            ),
+            "dagster/column_schema": source_schema(domain),
+            **code,
         },
     )
 
 
-def read_model_asset(domain: Domain) -> dg.AssetsDefinition:
-    """The read model of one domain."""
+def read_model_asset(domain: Domain, *, git_url: str = "") -> dg.AssetsDefinition:
+    """The read model of one domain.
+
+    It has no freshness policy: Dagster's counts from the last materialisation, and a read model with nothing due is
+    fresh however long ago that was. The check ``no_read_model_waits_too_long`` looks at what is due instead.
+    """
 
     @dg.asset(
         name=asset_name(domain),
@@ -85,7 +112,11 @@ def read_model_asset(domain: Domain) -> dg.AssetsDefinition:
         partitions_def=dg.StaticPartitionsDefinition(list(domain.target_languages)),
         backfill_policy=dg.BackfillPolicy.single_run(),
         check_specs=[_rows_check(domain)],
-        metadata={"dagster/table_name": domain.read_model.table, "dagster/column_schema": _columns(domain)},
+        metadata={
+            "dagster/table_name": domain.read_model.table,
+            "dagster/column_schema": read_model_schema(domain),
+            **code_reference(read_model_asset, "how it is materialised", git_url),
+        },
         description=(
             f"What readers of `{domain.resource_type}` see: one row per resource and language, assembled from the "
             "memory. **Materialise** a partition to rebuild it (no engine call, what is missing is booked); put ids "
@@ -96,17 +127,16 @@ def read_model_asset(domain: Domain) -> dg.AssetsDefinition:
     def read_model(
         context: dg.AssetExecutionContext, config: ReadModelConfig, pipeline: Pipeline
     ) -> dg.MaterializeResult:  # type: ignore[type-arg]
-        ctx, locales = pipeline.context, list(context.partition_keys)
+        ctx, locales = pipeline.context, _locales(context, domain)
         ids: Sequence[int] | None = config.ids or None
         if not config.only_due:
             marked = request_rebuild(ctx, resource_type=domain.resource_type, locales=locales, ids=ids)
             context.log.info(f"{marked} read models marked for a rebuild")
         # Marks of a language that was taken out of the domain belong to no partition and must go too.
-        every_one = config.only_due and set(locales) == set(domain.target_languages)
+        every_one = set(locales) == set(domain.target_languages)
         done = materialise_due(ctx, resource_type=domain.resource_type, locales=None if every_one else locales, ids=ids)
-        rows = read_model_rows(ctx, domain.resource_type)
-        for locale in locales:
-            context.add_asset_metadata(read_model_metadata(done, locale, rows.get(locale, 0)), partition_key=locale)
+        for locale, numbers in _partitions(ctx, domain, done, locales, config).items():
+            context.add_asset_metadata(numbers, partition_key=locale)
         context.log.info(
             f"{done.written} written, {done.removed} removed, {done.waiting} waiting for jobs, "
             f"{done.rebooked} booked again, {len(done.failed)} failed"
@@ -114,6 +144,38 @@ def read_model_asset(domain: Domain) -> dg.AssetsDefinition:
         return dg.MaterializeResult(check_results=[_checked(done, locales)])
 
     return read_model
+
+
+def _locales(context: dg.AssetExecutionContext, domain: Domain) -> list[str]:
+    """The languages of the run; a run of other times may name one that the domain no longer has."""
+    try:
+        return list(context.partition_keys)
+    except (dg.DagsterInvalidInvocationError, dg.DagsterInvariantViolationError) as error:
+        tags = context.run.tags
+        asked = sorted({tags[name] for name in (PARTITION, RANGE_START, RANGE_END) if name in tags})
+        raise dg.Failure(
+            f"{asset_name(domain)} has the languages {', '.join(domain.target_languages)}; this run asks for "
+            f"{', '.join(asked) or 'none'}. Launch it from the asset's page, where the present ones are to choose. "
+            "Rows of a language that is gone are removed when all partitions are materialised.",
+            allow_retries=False,
+        ) from error
+
+
+def _partitions(
+    ctx: Context, domain: Domain, done: Materialised, locales: Sequence[str], config: ReadModelConfig
+) -> dict[str, dict[str, Any]]:
+    """The metadata of each partition; coverage and samples only where this run changed or rebuilt something."""
+    rows = read_model_rows(ctx, domain.resource_type)
+    everywhere = done.removed or not config.only_due
+    touched = [locale for locale in locales if everywhere or done.rows_by_locale.get(locale)]
+    covered = coverage_of(ctx, domain, touched)
+    found = {}
+    for locale in locales:
+        found[locale] = read_model_metadata(done, locale, rows.get(locale, 0))
+        if locale in covered:
+            shown = sample_table(sample(ctx, domain, locale, config.ids))
+            found[locale] |= {**coverage_metadata(covered[locale]), "sample": dg.MetadataValue.md(shown)}
+    return found
 
 
 def _rows_check(domain: Domain) -> dg.AssetCheckSpec:
@@ -137,26 +199,6 @@ def _checked(done: Materialised, locales: Sequence[str]) -> dg.AssetCheckResult:
     )
 
 
-def _columns(domain: Domain) -> dg.TableSchema:
-    model = domain.read_model
-    content = (
-        dg.TableColumn("payload", "json", f"The texts by field key: {', '.join(domain.field_keys)}.")
-        if model.shape is ReadModelShape.PAYLOAD
-        else dg.TableColumn("value", "text", f"The text of {domain.field_keys[0]}.")
-    )
-    hot = [dg.TableColumn(column, "text", f"Repeats {key} for lists.") for column, key in model.hot_columns.items()]
-    return dg.TableSchema(
-        [
-            dg.TableColumn(model.key_column, "bigint", "The resource's id."),
-            dg.TableColumn("locale", "string", "The target language; unique together with the id."),
-            content,
-            *hot,
-            dg.TableColumn("source_fingerprint", "string", "Of the source texts that this row was made from."),
-            dg.TableColumn("source_version", "bigint", "The source row's version at that time."),
-        ]
-    )
-
-
-def read_model_assets(registry: DomainRegistry) -> list[dg.AssetsDefinition]:
+def read_model_assets(registry: DomainRegistry, *, git_url: str = "") -> list[dg.AssetsDefinition]:
     """One asset per domain."""
-    return [read_model_asset(domain) for domain in registry]
+    return [read_model_asset(domain, git_url=git_url) for domain in registry]

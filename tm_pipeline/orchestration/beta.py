@@ -10,5 +10,6 @@ import dagster as dg
 
 
 def accept() -> None:
-    """Take owners of jobs and sensors and the backfill policy of assets without a warning for each, in this process."""
-    warnings.filterwarnings("ignore", message="Parameter `(owners|backfill_policy)`", category=dg.BetaWarning)
+    """Take owners, the backfill policy and code references without a warning for each, in this process."""
+    used = "Parameter `(owners|backfill_policy)`|Class `(LocalFile|Url)?CodeReference"
+    warnings.filterwarnings("ignore", message=used, category=dg.BetaWarning)

@@ -12,8 +12,9 @@ import dagster as dg
 
 from tm_pipeline.domain.domains import DomainRegistry
 from tm_pipeline.orchestration.assets import external_assets, read_model_assets
+from tm_pipeline.orchestration.checks import build_checks
 from tm_pipeline.orchestration.claiming_sensors import build_claiming_sensors
-from tm_pipeline.orchestration.health import build_health_sensor, health_specs, no_invariant_is_broken
+from tm_pipeline.orchestration.health import build_health_sensor, health_specs
 from tm_pipeline.orchestration.io_manager import JsonOutputs
 from tm_pipeline.orchestration.jobs import CLAIMING_JOBS, JOBS
 from tm_pipeline.orchestration.resources import ClaimingRun, Pipeline
@@ -34,8 +35,12 @@ def build_definitions(
     settings = settings or Settings.from_env(os.environ)
     registry = registry or load_registry(settings)
     return dg.Definitions(
-        assets=[*external_assets(registry), *health_specs(), *read_model_assets(registry)],
-        asset_checks=[no_invariant_is_broken],
+        assets=[
+            *external_assets(registry, git_url=settings.git_url),
+            *health_specs(git_url=settings.git_url),
+            *read_model_assets(registry, git_url=settings.git_url),
+        ],
+        asset_checks=build_checks(registry),
         jobs=list(JOBS),
         sensors=[
             *build_sensors(registry, automation=settings.automation),

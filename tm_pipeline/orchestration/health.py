@@ -1,113 +1,101 @@
-"""What an operator watches: numbers of queue and spend over time, and the invariants as a check.
+"""What an operator watches: numbers of queue, spending and memory over time, and drift as warnings.
 
-The numbers come from a sensor and not from a run: a run costs three CPU seconds and forty rows.
+They come from a sensor and not from a run: a run costs three CPU seconds and forty rows.
 """
 
 from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
 
 import dagster as dg
 
-from tm_pipeline.orchestration.assets import JOB_ASSET
+from tm_pipeline.orchestration.asset_metadata import code_reference
+from tm_pipeline.orchestration.assets import HEALTH_ASSET, JOB_ASSET, MEMORY_ASSET, SPEND_ASSET
+from tm_pipeline.orchestration.drift import drift_evaluations
 from tm_pipeline.orchestration.resources import Pipeline
 from tm_pipeline.orchestration.tags import LOCALIZATION, PLATFORM
-from tm_pipeline.services.status import status
-from tm_pipeline.store.invariants import violations
+from tm_pipeline.services.health import WINDOW_SECONDS, memory_numbers, queue_numbers, spend_numbers
 
-HEALTH_ASSET, SPEND_ASSET = "queue_health", "spend"
-EVERY_SECONDS = 600
+EVERY_SECONDS = WINDOW_SECONDS
+# The sensor materialises both assets whether or not there is work, so their age is that of the automation.
+REPORTED = dg.FreshnessPolicy.time_window(fail_window=timedelta(minutes=60), warn_window=timedelta(minutes=20))
 
 
-def health_specs() -> list[dg.AssetSpec]:
+def health_specs(*, git_url: str = "") -> list[dg.AssetSpec]:
     """The assets that hold the numbers; Dagster plots them under their metadata."""
+    code: Mapping[str, Any] = code_reference(build_health_sensor, "what reports it", git_url)
     return [
         dg.AssetSpec(
             HEALTH_ASSET,
             deps=[JOB_ASSET],
-            description="Whether the queue keeps up: jobs by state, groups due, the oldest one's age in seconds. "
-            "Reported by `queue_health_sensor` every ten minutes; see *Plots*.",
+            description=(
+                "Whether the queue keeps up, reported by `queue_health_sensor` every ten minutes; see *Plots*.\n\n"
+                "| number | meaning |\n| --- | --- |\n"
+                "| `jobs_due`, `jobs_waiting` | may be claimed now, wait for their back-off |\n"
+                "| `jobs_running` | leased by a worker |\n"
+                "| `jobs_failed`, `jobs_needs_review`, `jobs_needs_credential` | need a person |\n"
+                "| `oldest_due_age_seconds` | how long the oldest due group has waited |\n"
+                "| `memory_hit_rate`, `failure_rate`, `window_…` | of what was recorded in the last ten minutes |\n"
+                "| `call_p50_ms`, `call_p95_ms` | of the calls of the last ten minutes |\n"
+                "| `materialize_failures` | read models whose last write failed |\n"
+                "| `calls_unknown` | may have been paid, and nobody has settled them |\n\n"
+                "Counts of jobs stop at 100,000, groups at 1,000 jobs a domain; `tm-pipeline status` is exact. "
+                "**Not fresh**: the sensor or the daemon does not work."
+            ),
             group_name="queue",
             kinds={"mysql"},
             owners=[PLATFORM],
             tags={"layer": "queue"},
+            metadata=code,
+            freshness_policy=REPORTED,
         ),
         dg.AssetSpec(
             SPEND_ASSET,
             deps=[JOB_ASSET],
-            description="What was paid for: calls by state, characters billed, share of fields from the memory. "
-            "`unknown` calls ended with their worker and may have been billed. "
-            "Reported by `queue_health_sensor` every ten minutes; see *Plots*.",
+            description=(
+                "What was paid for, reported by `queue_health_sensor` every ten minutes; see *Plots*. Calls by state, "
+                "characters sent and billed: in all, for each provider, and in the last ten minutes (`window_…`, at "
+                "most the newest 20,000 calls). `calls_unknown` ended with their worker and may have been billed; of "
+                "these, `calls_unknown_unsettled` count against their text until a person retries it."
+            ),
             group_name="memory",
             kinds={"mysql"},
             owners=[LOCALIZATION],
             tags={"layer": "memory"},
+            metadata=code,
+            freshness_policy=REPORTED,
         ),
     ]
 
 
 def build_health_sensor(*, automation: bool) -> dg.SensorDefinition:
-    """The sensor that reports both assets."""
+    """The sensor that reports the numbers and the drift."""
     working = dg.DefaultSensorStatus.RUNNING if automation else dg.DefaultSensorStatus.STOPPED
 
     @dg.sensor(
         minimum_interval_seconds=EVERY_SECONDS,
         default_status=working,
         owners=[PLATFORM],
-        description="Report the numbers of queue and spend every ten minutes. Launches no run.",
+        description="Report the numbers of queue, spending and memory every ten minutes, and judge the checks of "
+        "drift by them. Launches no run and counts no whole table.",
     )
     def queue_health_sensor(pipeline: Pipeline) -> dg.SensorResult:
-        numbers = status(pipeline.context)
-        events = [
-            dg.AssetMaterialization(HEALTH_ASSET, metadata=queue_numbers(numbers)),
-            dg.AssetMaterialization(SPEND_ASSET, metadata=spend_numbers(numbers)),
+        ctx = pipeline.context
+        queue = queue_numbers(ctx)
+        events: list[dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation] = [
+            dg.AssetMaterialization(HEALTH_ASSET, metadata=queue),
+            dg.AssetMaterialization(SPEND_ASSET, metadata=spend_numbers(ctx)),
+            dg.AssetObservation(MEMORY_ASSET, metadata=memory_numbers(ctx)),
+            *drift_evaluations(ctx, pipeline.settings),
         ]
-        return dg.SensorResult(asset_events=events, skip_reason=f"reported: {_counts(numbers['groups'])}")
+        return dg.SensorResult(asset_events=events, skip_reason=f"reported: {_in_words(queue)}")
 
     return queue_health_sensor
 
 
-def queue_numbers(numbers: Mapping[str, object]) -> dict[str, int | float]:
-    """The queue's part of a status, flat."""
-    return {
-        **{f"jobs_{name.lower()}": value for name, value in _numbers(numbers["jobs"]).items()},
-        **{f"groups_{name}": value for name, value in _numbers(numbers["groups"]).items()},
-        **_numbers(
-            {name: numbers[name] for name in ("oldest_due_age_seconds", "memory_units", "materialize_failures")}
-        ),
-    }
-
-
-def spend_numbers(numbers: Mapping[str, object]) -> dict[str, int | float]:
-    """The ledger's part of a status, flat."""
-    return {
-        **{f"calls_{name}": value for name, value in _numbers(numbers["provider_calls"]).items()},
-        **_numbers({name: numbers[name] for name in ("characters_billed", "memory_hit_rate")}),
-    }
-
-
-def _numbers(found: object) -> dict[str, int | float]:
-    if not isinstance(found, Mapping):
-        return {}
-    return {str(name): value for name, value in found.items() if isinstance(value, int | float)}
-
-
-def _counts(groups: object) -> str:
-    return ", ".join(f"{value} groups {name}" for name, value in _numbers(groups).items())
-
-
-@dg.asset_check(
-    asset=JOB_ASSET,
-    description="Runs `sql/invariants.sql`: unit keys are unique, a group is held once, ended calls free their key, "
-    "and so on. Reads whole tables: press it after an incident. **When it fails**, its metadata names the invariant; "
-    "`tm-pipeline check` prints the same.",
-)
-def no_invariant_is_broken(pipeline: Pipeline) -> dg.AssetCheckResult:
-    """Each query of the file must find no row."""
-    with pipeline.context.db.read() as conn:
-        found = violations(conn)
-    broken = {name: rows for name, rows in found.items() if rows}
-    return dg.AssetCheckResult(
-        passed=not broken,
-        description=", ".join(f"{name}: {rows} rows" for name, rows in broken.items())
-        or f"{len(found)} invariants hold",
-        metadata=dict(found),
+def _in_words(queue: Mapping[str, int | float]) -> str:
+    stopped = sum(queue[f"jobs_{name}"] for name in ("failed", "needs_review", "needs_credential"))
+    return (
+        f"{queue['jobs_due']} jobs due, {queue['jobs_waiting']} waiting for back-off, "
+        f"{queue['jobs_running']} running, {stopped} need a person"
     )
