@@ -30,6 +30,7 @@ from tm_pipeline.store.sources import SourceRow, read_rows, rows_after_id
 PAGE_ROWS = 500
 SAMPLE_ROWS = 5
 NAMED = 5  # offenders that a result names
+COUNTED = 1_000  # offenders that an audit keeps of each kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +47,8 @@ class SampleRow:
 class Audit:
     """Read models against their sources; ``lost`` are not there, ``stale`` show an older source, for no reason.
 
-    ``judged`` counts resource × language; it is 0 for a domain without ``updated_at``: whether intake has seen the
-    present state of a row cannot be told there.
+    Of each kind the first ``COUNTED`` are kept. ``judged`` counts resource × language; it is 0 for a domain without
+    ``updated_at``: whether intake has seen the present state of a row cannot be told there.
     """
 
     judged: int = 0
@@ -146,4 +147,5 @@ def _audit_page(conn: Connection, audit: Audit, domain: Domain, rows: Sequence[S
         return
     excused, asked = explained(conn, domain.resource_type, doubtful), asked_for(conn, domain.resource_type, doubtful)
     for found, kept in ((lost, audit.lost), (stale, audit.stale)):
-        kept.extend(group for group in found if group not in excused and group.resource_id not in asked)
+        unexplained = [group for group in found if group not in excused and group.resource_id not in asked]
+        kept.extend(unexplained[: COUNTED - len(kept)])

@@ -92,9 +92,17 @@ def _published(domain: Domain) -> ColumnElement[bool]:
 
 
 def newest_contents(conn: Connection, domain: Domain, locale: str, limit: int) -> list[Content]:
-    """Rows of a locale that were added last; none where it has none among the newest of the table."""
-    newest = _contents(domain).order_by(read_model_table(domain).c.id.desc()).limit(NEWEST_ROWS).subquery("newest")
-    statement = select(newest).where(newest.c.locale == locale).order_by(newest.c.id.desc()).limit(limit)
+    """The rows of the newest resources in a locale; none where it has none among the last of the table."""
+    table = read_model_table(domain)
+    key = table.c[domain.read_model.key_column]
+    last = select(table.c.id, key.label("key"), table.c.locale).order_by(key.desc()).limit(NEWEST_ROWS).subquery("last")
+    statement = (
+        _contents(domain)
+        .join(last, last.c.id == table.c.id)
+        .where(last.c.locale == locale)
+        .order_by(last.c.key.desc())
+        .limit(limit)
+    )
     return [_content(domain, row) for row in conn.execute(statement)]
 
 

@@ -178,7 +178,7 @@ def test_a_sample_shows_the_newest_rows_or_the_ones_asked_for(ctx: Context) -> N
     categories(ctx, {number: f"이름 {number}번" for number in range(1, 9)})
     translate(ctx)
     domain = ctx.domain("category")
-    assert len(sample(ctx, domain, "en")) == 5
+    assert [row.resource_id for row in sample(ctx, domain, "en")] == [8, 7, 6, 5, 4]
     asked = sample(ctx, domain, "en", [3])
     assert [(row.resource_id, row.field_key, row.source) for row in asked] == [(3, "name", "이름 3번")]
     assert asked[0].target
