@@ -42,11 +42,12 @@ FROM provider_call
 WHERE state <> 'IN_FLIGHT' AND active_key IS NOT NULL;
 
 -- name: a_text_has_one_usable_paid_reply
-SELECT request_key
-FROM provider_call
-WHERE state = 'DONE' AND error_kind IS NULL AND settled_at IS NULL
-GROUP BY request_key
-HAVING COUNT(*) > 1;
+SELECT DISTINCT later.request_key
+FROM provider_call later
+JOIN provider_call earlier ON earlier.request_key = later.request_key AND earlier.attempt < later.attempt
+WHERE later.attempt > 1
+  AND later.state = 'DONE' AND later.error_kind IS NULL AND later.settled_at IS NULL
+  AND earlier.state = 'DONE' AND earlier.error_kind IS NULL AND earlier.settled_at IS NULL;
 
 -- name: completed_jobs_have_their_unit
 SELECT j.id
