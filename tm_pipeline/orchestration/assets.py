@@ -112,17 +112,8 @@ def read_model_asset(domain: Domain, *, git_url: str = "") -> dg.AssetsDefinitio
         partitions_def=dg.StaticPartitionsDefinition(list(domain.target_languages)),
         backfill_policy=dg.BackfillPolicy.single_run(),
         check_specs=[_rows_check(domain)],
-        metadata={
-            "dagster/table_name": domain.read_model.table,
-            "dagster/column_schema": read_model_schema(domain),
-            **code_reference(read_model_asset, "how it is materialised", git_url),
-        },
-        description=(
-            f"What readers of `{domain.resource_type}` see: one row per resource and language, assembled from the "
-            "memory. **Materialise** a partition to rebuild it (no engine call, what is missing is booked); put ids "
-            "into the launchpad to rebuild only those. Refreshed by `read_models_sensor` seconds after a translation. "
-            "**When rows fail** they keep their own back-off, with the reason in `read_model_refresh`."
-        ),
+        metadata=_read_model_metadata(domain, git_url),
+        description=_read_model_words(domain),
     )
     def read_model(
         context: dg.AssetExecutionContext, config: ReadModelConfig, pipeline: Pipeline
@@ -137,13 +128,27 @@ def read_model_asset(domain: Domain, *, git_url: str = "") -> dg.AssetsDefinitio
         done = materialise_due(ctx, resource_type=domain.resource_type, locales=None if every_one else locales, ids=ids)
         for locale, numbers in _partitions(ctx, domain, done, locales, config).items():
             context.add_asset_metadata(numbers, partition_key=locale)
-        context.log.info(
-            f"{done.written} written, {done.removed} removed, {done.waiting} waiting for jobs, "
-            f"{done.rebooked} booked again, {len(done.failed)} failed"
-        )
+        context.log.info(_in_words(done))
         return dg.MaterializeResult(check_results=[_checked(done, locales)])
 
     return read_model
+
+
+def _read_model_metadata(domain: Domain, git_url: str) -> dict[str, Any]:
+    return {
+        "dagster/table_name": domain.read_model.table,
+        "dagster/column_schema": read_model_schema(domain),
+        **code_reference(read_model_asset, "how it is materialised", git_url),
+    }
+
+
+def _read_model_words(domain: Domain) -> str:
+    return (
+        f"What readers of `{domain.resource_type}` see: one row per resource and language, assembled from the "
+        "memory. **Materialise** a partition to rebuild it (no engine call, what is missing is booked); put ids "
+        "into the launchpad to rebuild only those. Refreshed by `read_models_sensor` seconds after a translation. "
+        "**When rows fail** they keep their own back-off, with the reason in `read_model_refresh`."
+    )
 
 
 def _locales(context: dg.AssetExecutionContext, domain: Domain) -> list[str]:
@@ -176,6 +181,13 @@ def _partitions(
             shown = sample_table(sample(ctx, domain, locale, config.ids))
             found[locale] |= {**coverage_metadata(covered[locale]), "sample": dg.MetadataValue.md(shown)}
     return found
+
+
+def _in_words(done: Materialised) -> str:
+    return (
+        f"{done.written} written, {done.removed} removed, {done.waiting} waiting for jobs, "
+        f"{done.rebooked} booked again, {len(done.failed)} failed"
+    )
 
 
 def _rows_check(domain: Domain) -> dg.AssetCheckSpec:

@@ -20,6 +20,27 @@ EVERY_SECONDS = WINDOW_SECONDS
 # The sensor materialises both assets whether or not there is work, so their age is that of the automation.
 REPORTED = dg.FreshnessPolicy.time_window(fail_window=timedelta(minutes=60), warn_window=timedelta(minutes=20))
 
+QUEUE_WORDS = (
+    "Whether the queue keeps up, reported by `queue_health_sensor` every ten minutes; see *Plots*.\n\n"
+    "| number | meaning |\n| --- | --- |\n"
+    "| `jobs_due`, `jobs_waiting` | may be claimed now, wait for their back-off |\n"
+    "| `jobs_running` | leased by a worker |\n"
+    "| `jobs_failed`, `jobs_needs_review`, `jobs_needs_credential` | need a person |\n"
+    "| `oldest_due_age_seconds` | how long the oldest due group has waited |\n"
+    "| `memory_hit_rate`, `failure_rate`, `window_…` | of what was recorded in the last ten minutes |\n"
+    "| `call_p50_ms`, `call_p95_ms` | of the calls of the last ten minutes |\n"
+    "| `materialize_failures` | read models whose last write failed |\n"
+    "| `calls_unsettled` | may have been paid, and nobody has settled them |\n\n"
+    "Counts of jobs stop at 100,000, groups at 1,000 jobs a domain; `tm-pipeline status` is exact. "
+    "**Not fresh**: the sensor or the daemon does not work."
+)
+SPEND_WORDS = (
+    "What was paid for, reported by `queue_health_sensor` every ten minutes; see *Plots*. Calls by state, "
+    "characters sent and billed: in all, for each provider, and in the last ten minutes (`window_…`, at "
+    "most the newest 20,000 calls). `calls_unknown` ended with their worker and may have been billed; of "
+    "these, `calls_unsettled` count against their text until a person retries it."
+)
+
 
 def health_specs(*, git_url: str = "") -> list[dg.AssetSpec]:
     """The assets that hold the numbers; Dagster plots them under their metadata."""
@@ -28,20 +49,7 @@ def health_specs(*, git_url: str = "") -> list[dg.AssetSpec]:
         dg.AssetSpec(
             HEALTH_ASSET,
             deps=[JOB_ASSET],
-            description=(
-                "Whether the queue keeps up, reported by `queue_health_sensor` every ten minutes; see *Plots*.\n\n"
-                "| number | meaning |\n| --- | --- |\n"
-                "| `jobs_due`, `jobs_waiting` | may be claimed now, wait for their back-off |\n"
-                "| `jobs_running` | leased by a worker |\n"
-                "| `jobs_failed`, `jobs_needs_review`, `jobs_needs_credential` | need a person |\n"
-                "| `oldest_due_age_seconds` | how long the oldest due group has waited |\n"
-                "| `memory_hit_rate`, `failure_rate`, `window_…` | of what was recorded in the last ten minutes |\n"
-                "| `call_p50_ms`, `call_p95_ms` | of the calls of the last ten minutes |\n"
-                "| `materialize_failures` | read models whose last write failed |\n"
-                "| `calls_unknown` | may have been paid, and nobody has settled them |\n\n"
-                "Counts of jobs stop at 100,000, groups at 1,000 jobs a domain; `tm-pipeline status` is exact. "
-                "**Not fresh**: the sensor or the daemon does not work."
-            ),
+            description=QUEUE_WORDS,
             group_name="queue",
             kinds={"mysql"},
             owners=[PLATFORM],
@@ -52,12 +60,7 @@ def health_specs(*, git_url: str = "") -> list[dg.AssetSpec]:
         dg.AssetSpec(
             SPEND_ASSET,
             deps=[JOB_ASSET],
-            description=(
-                "What was paid for, reported by `queue_health_sensor` every ten minutes; see *Plots*. Calls by state, "
-                "characters sent and billed: in all, for each provider, and in the last ten minutes (`window_…`, at "
-                "most the newest 20,000 calls). `calls_unknown` ended with their worker and may have been billed; of "
-                "these, `calls_unknown_unsettled` count against their text until a person retries it."
-            ),
+            description=SPEND_WORDS,
             group_name="memory",
             kinds={"mysql"},
             owners=[LOCALIZATION],

@@ -19,7 +19,25 @@ REBUILD = "Materialise the named partitions; where it comes back, launch `reserv
 def read_model_checks_of(domain: Domain) -> dg.AssetChecksDefinition:
     """The checks of one domain's read model."""
     asset = asset_name(domain)
-    specs = [
+
+    @dg.multi_asset_check(
+        name=f"{asset}_checks",
+        specs=_specs(asset),
+        can_subset=True,
+        description="Compares the read model with its source and its domain; reads both tables. **Red**: read the "
+        "description of the check that failed.",
+    )
+    def read_model_checks(context: dg.AssetCheckExecutionContext, pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
+        selected = {key.name for key in context.selected_asset_check_keys}
+        for name, verdict in read_model_verdicts(pipeline.context, domain, selected).items():
+            severity = WARN if name == "every_language_is_covered" else ERROR
+            yield check_result(name, asset, severity, verdict)
+
+    return read_model_checks
+
+
+def _specs(asset: str) -> list[dg.AssetCheckSpec]:
+    return [
         dg.AssetCheckSpec(
             "payload_keys_match_the_domain",
             asset=asset,
@@ -48,21 +66,6 @@ def read_model_checks_of(domain: Domain) -> dg.AssetChecksDefinition:
             "without a field that needs a person. Look at the jobs that stopped: `retry_jobs` with `dry_run`.",
         ),
     ]
-
-    @dg.multi_asset_check(
-        name=f"{asset}_checks",
-        specs=specs,
-        can_subset=True,
-        description="Compares the read model with its source and its domain; reads both tables. **Red**: read the "
-        "description of the check that failed.",
-    )
-    def read_model_checks(context: dg.AssetCheckExecutionContext, pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
-        selected = {key.name for key in context.selected_asset_check_keys}
-        for name, verdict in read_model_verdicts(pipeline.context, domain, selected).items():
-            severity = WARN if name == "every_language_is_covered" else ERROR
-            yield check_result(name, asset, severity, verdict)
-
-    return read_model_checks
 
 
 def read_model_verdicts(ctx: Context, domain: Domain, selected: set[str]) -> dict[str, Verdict]:

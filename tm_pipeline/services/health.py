@@ -53,7 +53,7 @@ def queue_numbers(ctx: Context, *, window_seconds: int = WINDOW_SECONDS) -> Numb
         "stopped_domains": stopped,
         "materialize_failures": sum(mark.failing for mark in marks.values()),
         "oldest_due_read_model_seconds": max((mark.oldest_due_age_seconds for mark in marks.values()), default=0),
-        "calls_unknown": doubtful,
+        "calls_unsettled": doubtful,
         **_recorded_numbers(recorded),
         **_percentiles(latencies),
     }
@@ -91,7 +91,7 @@ def spend_numbers(ctx: Context, *, window_seconds: int = WINDOW_SECONDS) -> Numb
     providers = sorted({spent.provider for spent in total} | set(ctx.engines.provider_names()))
     return {
         **_sums("", total),
-        "calls_unknown_unsettled": doubtful,
+        "calls_unsettled": doubtful,
         **_sums("window_", lately),
         **{
             f"{prefix}{provider}_{name}": value
