@@ -17,7 +17,7 @@ from tm_pipeline.orchestration.health import health_specs
 from tm_pipeline.orchestration.read_model_checks import read_model_verdicts
 from tm_pipeline.orchestration.resources import Pipeline
 from tm_pipeline.services.context import Context
-from tm_pipeline.services.materialise import materialise_all_due
+from tm_pipeline.services.materialise import materialise_all_due, request_rebuild
 from tm_pipeline.services.tick import run_tick
 from tm_pipeline.settings import Settings
 from tm_pipeline.store.clock import now_precise, now_seconds
@@ -232,3 +232,17 @@ def test_a_person_may_press_a_warning_too(translated: Context, instance: dg.Dags
         "few_jobs_fail": True,
         "no_due_group_waits_too_long": True,
     }
+
+
+def test_a_refresh_launched_by_the_sensor_leaves_the_checks_out_that_read_whole_tables(
+    translated: Context, instance: dg.DagsterInstance
+) -> None:
+    from tm_pipeline.orchestration.sensors import build_sensors
+
+    request_rebuild(translated, resource_type="content")
+    sensor = next(one for one in build_sensors(REGISTRY, automation=False) if one.name == "read_models_sensor")
+    with dg.build_sensor_context(
+        instance=instance, repository_def=DEFS.get_repository_def(), resources={"pipeline": Pipeline()}
+    ) as context:
+        [request] = sensor.evaluate_tick(context).run_requests or []
+    assert request.asset_check_keys == [dg.AssetCheckKey(dg.AssetKey("content_translation"), ROWS_CHECK)]
