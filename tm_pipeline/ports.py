@@ -129,6 +129,14 @@ class Engine:
     honorific: bool = False
 
 
+class AlertSink(Protocol):
+    """Takes alerts to people."""
+
+    def send(self, alert: Mapping[str, object]) -> None:
+        """Deliver one alert, a JSON object; raises ``AlertDeliveryError`` where it was not taken."""
+        ...
+
+
 class EngineCatalogue(Protocol):
     """Finds the engine of a domain."""
 

@@ -9,6 +9,7 @@ TmPipelineError
 ├── InvalidSourceError            this text can never be translated as it is
 ├── ReadModelError                this read-model row cannot be written as it is
 ├── LeaseLostError                another worker owns the group now; write nothing
+├── AlertDeliveryError            the webhook did not take an alert; it is kept and tried again
 └── ProviderError                 the engine did not give a usable translation
     ├── InvalidInputError         final for the item
     ├── UnsupportedPairError      final for the item
@@ -88,6 +89,10 @@ class ReadModelError(TmPipelineError):
 
 class LeaseLostError(TmPipelineError):
     """Another worker owns the group; nothing was written."""
+
+
+class AlertDeliveryError(TmPipelineError):
+    """The webhook did not take an alert; it is kept and tried again."""
 
 
 class ProviderError(TmPipelineError):

@@ -1,28 +1,23 @@
 """The sensors that every host needs: drain a backlog, and give back what a dead run held."""
 
+from datetime import UTC, datetime
+
 import dagster as dg
 
+from tm_pipeline.domain.ended_runs import wait_after_failures
+from tm_pipeline.domain.ticks import SkipTick, decide_drain
 from tm_pipeline.orchestration.jobs import CLAIMING_JOBS, drain_backlog
-from tm_pipeline.orchestration.live_runs import chain_is_live, live_runs, root_run_id
+from tm_pipeline.orchestration.live_runs import chain_is_live, ended_runs, live_runs, root_run_id
 from tm_pipeline.orchestration.resources import Pipeline
-from tm_pipeline.orchestration.sensors import INTERVAL_SECONDS, Switched, switched
+from tm_pipeline.orchestration.sensors import INTERVAL_SECONDS, Switched, switched, tick_settings
 from tm_pipeline.orchestration.tags import HOST, LANE, LOCALIZATION, TRIGGER, Lane
 from tm_pipeline.services.claim import release_run
 from tm_pipeline.services.due import tick_snapshot
 from tm_pipeline.settings import Settings
-from tm_pipeline.store.overview import DueSnapshot
 
 DRAIN_GROUPS = 500  # what a fast engine does in one run; a run that is out of time gives the rest back
 DRAIN_GROUPS_PER_STEP = 25
-
-
-def decide_drain(snapshot: DueSnapshot, settings: Settings) -> str | None:
-    """Why a backlog run is due, with numbers, or None."""
-    if snapshot.due_groups >= settings.backlog_groups:
-        return f"{snapshot.due_groups} groups due, at least {settings.backlog_groups}"
-    if snapshot.due_groups and snapshot.oldest_age_seconds >= settings.backlog_age_seconds:
-        return f"the oldest has been due for {snapshot.oldest_age_seconds} s, at least {settings.backlog_age_seconds}"
-    return None
+LONGEST_WAIT_SECONDS = 60  # a backlog run is red as soon as one of its groups needs a person; the others go on
 
 
 def drain_config(settings: Settings) -> dict[str, object]:
@@ -48,18 +43,25 @@ def _backlog(shared: Switched, host: str) -> dg.SensorDefinition:
         description=(
             "Launch a backlog run on this host while `TM_BACKLOG_GROUPS` or `TM_BACKLOG_AGE_SECONDS` is "
             "exceeded. One at a time for each host. Without a backlog the ticks of `fixed_delay_sensor` do "
-            "the work."
+            "the work. After such a run failed it waits, longer each time, up to a minute."
         ),
         **shared,
     )
     def backlog_sensor(context: dg.SensorEvaluationContext, pipeline: Pipeline) -> dg.RunRequest | dg.SkipReason:
-        if live_runs(context.instance, tags={LANE: Lane.BACKLOG.value, HOST: host}):
-            return dg.SkipReason(f"a backlog run is live on {host} (1)")
+        now, mine = datetime.now(UTC), {LANE: Lane.BACKLOG.value, HOST: host}
         snapshot = tick_snapshot(pipeline.context)
-        why = decide_drain(snapshot, pipeline.settings)
-        if why is None:
-            return dg.SkipReason(f"{snapshot.due_groups} due, oldest {snapshot.oldest_age_seconds} s: no backlog")
-        context.log.info(why)
+        ended = ended_runs(context.instance, now, tags=mine)
+        decision = decide_drain(
+            live_runs=live_runs(context.instance, tags=mine),
+            wait_seconds=wait_after_failures(ended, now, longest=LONGEST_WAIT_SECONDS),
+            due_groups=snapshot.due_groups,
+            oldest_age_seconds=snapshot.oldest_age_seconds,
+            settings=tick_settings(pipeline.settings),
+            host=host,
+        )
+        if isinstance(decision, SkipTick):
+            return dg.SkipReason(decision.reason)
+        context.log.info(decision.reason)
         config = drain_config(pipeline.settings)
         return dg.RunRequest(run_config=config, tags={TRIGGER: "backlog_sensor", HOST: host})
 

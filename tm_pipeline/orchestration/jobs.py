@@ -46,7 +46,7 @@ def drain_backlog() -> None:
     ops.settle_tick(ops.claim_groups().map(ops.translate_and_record).collect())
 
 
-@_job(Lane.IMMEDIATE, owner=LOCALIZATION)
+@_job(Lane.IMMEDIATE, owner=LOCALIZATION, claim_groups=config.ClaimConfig())
 def translate_immediate() -> None:
     """**An immediate run**: the ops of a tick, over the domains with `immediate: true` alone.
 
@@ -119,7 +119,7 @@ def prune_runs() -> None:
     upkeep_ops.prune_old_runs()
 
 
-CLAIMING_JOBS = (translate_due_groups, drain_backlog)
+CLAIMING_JOBS = (translate_due_groups, drain_backlog, translate_immediate)
 OPERATOR_JOBS = (
     sweep_stuck,
     retry_jobs,

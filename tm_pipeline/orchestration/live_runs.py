@@ -1,26 +1,16 @@
-"""What sensors ask of Dagster's run storage: is one live, when did the last one end, did the last ones fail?"""
+"""What sensors ask of Dagster's run storage: is one live, when did the last one end, was a failed one made good?"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import dagster as dg
 
+from tm_pipeline.domain.ended_runs import EndedRun, last_to_end_first
 from tm_pipeline.orchestration.tags import ROOT_RUN
 
 ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
 LIVE = tuple(status for status in dg.DagsterRunStatus if status not in ENDED)
-LOOKED_AT_RUNS = 6  # records come in the order of creation, not of their end
-FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 15, 600
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndedRun:
-    """A run that is over; ``ended`` is an aware UTC time."""
-
-    run_id: str
-    ended: datetime
-    failed: bool
+LOOKED_AT_RUNS = 8  # records come in the order of creation, not of their end
 
 
 def live_runs(instance: dg.DagsterInstance, *, limit: int = 1, **conditions: object) -> int:
@@ -29,7 +19,7 @@ def live_runs(instance: dg.DagsterInstance, *, limit: int = 1, **conditions: obj
     return len(instance.get_run_records(filters, limit=limit))
 
 
-def ended_runs(instance: dg.DagsterInstance, **conditions: object) -> Sequence[EndedRun]:
+def ended_runs(instance: dg.DagsterInstance, now: datetime, **conditions: object) -> Sequence[EndedRun]:
     """The newest of the runs of these conditions that are over, the last one to end first."""
     filters = dg.RunsFilter(statuses=list(ENDED), **conditions)  # type: ignore[arg-type]
     found = [
@@ -41,24 +31,7 @@ def ended_runs(instance: dg.DagsterInstance, **conditions: object) -> Sequence[E
         )
         for record in instance.get_run_records(filters, limit=LOOKED_AT_RUNS)
     ]
-    return sorted(found, key=lambda run: run.ended, reverse=True)
-
-
-def wait_after_failures(ended: Sequence[EndedRun], now: datetime) -> int:
-    """Seconds until the next try after runs that failed one after the other; 0 where the last one did not.
-
-    What made the last run fail is usually still there five seconds later.
-    """
-    failures = 0
-    for run in ended:
-        if not run.failed:
-            break
-        failures += 1
-    if failures == 0:
-        return 0
-    wait = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** (failures - 1))
-    left = wait - (now - ended[0].ended).total_seconds()
-    return max(0, round(left)) if left <= wait else 0
+    return last_to_end_first(found, now)
 
 
 def root_run_id(run: dg.DagsterRun) -> str:
@@ -69,3 +42,11 @@ def root_run_id(run: dg.DagsterRun) -> str:
 def chain_is_live(instance: dg.DagsterInstance, root: str) -> bool:
     """Whether a re-execution of this chain is live and holds what the chain claimed."""
     return live_runs(instance, tags={ROOT_RUN: root}) > 0
+
+
+def made_good(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
+    """Whether a later run of the same chain is live or succeeded, so that the failure of ``run`` asks for nobody."""
+    chain = dg.RunsFilter(tags={ROOT_RUN: root_run_id(run)}, statuses=[dg.DagsterRunStatus.SUCCESS, *LIVE])
+    later = instance.get_run_records(chain, limit=LOOKED_AT_RUNS)
+    own = instance.get_run_records(dg.RunsFilter(run_ids=[run.run_id]), limit=1)
+    return any(record.storage_id > own[0].storage_id for record in later) if own else bool(later)

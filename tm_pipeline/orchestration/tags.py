@@ -27,6 +27,7 @@ class Lane(StrEnum):
 
     TICK = "tick"
     BACKLOG = "backlog"
+    IMMEDIATE = "immediate"
     INTAKE = "intake"
     READ_MODELS = "read_models"
     OPERATOR = "operator"

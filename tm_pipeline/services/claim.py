@@ -6,21 +6,18 @@ from collections.abc import Sequence
 from tm_pipeline.domain.jobs import ClaimedGroup, GroupKey
 from tm_pipeline.services.context import Context
 from tm_pipeline.store import claims
-from tm_pipeline.store.clock import read_now
-from tm_pipeline.store.provider_states import is_available, load_states
+from tm_pipeline.store.provider_states import stopped_providers
 
 
 def claimable_domains(ctx: Context, resource_types: Sequence[str] | None = None) -> list[claims.ClaimableDomain]:
     """The domains whose provider may be called now; a paused engine's backlog must not hide other work."""
     with ctx.db.read() as conn:
-        states = load_states(conn)
-        now = read_now(conn) if states else None
+        stopped = stopped_providers(conn)
     chosen = [domain for domain in ctx.registry if resource_types is None or domain.resource_type in resource_types]
     return [
         claims.ClaimableDomain(resource_type=domain.resource_type, priority_seconds=domain.priority_seconds)
         for domain in chosen
-        for state in (states.get(ctx.engines.engine_for(domain.resource_type).provider.name),)
-        if state is None or now is None or is_available(state, now)
+        if ctx.engines.engine_for(domain.resource_type).provider.name not in stopped
     ]
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, case, select, update
+from sqlalchemy import Connection, case, or_, select, update
 
 from tm_pipeline.store.clock import now_precise
 from tm_pipeline.store.tables import provider_state as t
@@ -31,9 +31,10 @@ def load_states(conn: Connection) -> dict[str, ProviderState]:
     return {row.provider: ProviderState(**row._asdict()) for row in rows}
 
 
-def is_available(state: ProviderState, now: datetime) -> bool:
-    """Whether calls may be made now."""
-    return state.circuit == CLOSED and (state.blocked_until is None or state.blocked_until <= now)
+def stopped_providers(conn: Connection) -> frozenset[str]:
+    """The providers that may not be called now: circuit open, or in a pause that has not ended."""
+    stopped = or_(t.c.circuit != CLOSED, t.c.blocked_until > now_precise())
+    return frozenset(conn.execute(select(t.c.provider).where(stopped)).scalars())
 
 
 def _ensure(conn: Connection, provider: str) -> None:

@@ -22,7 +22,7 @@ DOMAINS = (
     "series",
     "series_genre",
 )
-CLAIMING_JOBS = {"drain_backlog", "translate_due_groups"}
+CLAIMING_JOBS = {"drain_backlog", "translate_due_groups", "translate_immediate"}
 CLAIMING_SENSORS = {"backlog_sensor", "run_canceled_release", "run_failure_release"}
 
 DEFS = build_definitions(settings=Settings.from_env({}))

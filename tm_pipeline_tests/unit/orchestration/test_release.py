@@ -9,8 +9,8 @@ import dagster as dg
 import pytest
 from dagster._core.test_utils import create_run_for_test
 
+from tm_pipeline.domain.ended_runs import EndedRun, wait_after_failures
 from tm_pipeline.orchestration.build import build_definitions
-from tm_pipeline.orchestration.live_runs import EndedRun, wait_after_failures
 from tm_pipeline.orchestration.resources import Pipeline
 from tm_pipeline.services.claim import claim_groups
 from tm_pipeline.services.context import Context
