@@ -160,3 +160,8 @@ class JobOutcome:
     calls: int = 0
     characters: int = 0
     qa_warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def given_back(self) -> bool:
+        """Whether the work stopped before this job's turn: due again at once, nothing tried."""
+        return self.status is JobStatus.PENDING and not self.due_in_seconds and self.retry_count == self.job.retry_count

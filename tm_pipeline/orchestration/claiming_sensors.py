@@ -9,6 +9,7 @@ from tm_pipeline.domain.ticks import SkipTick, decide_drain
 from tm_pipeline.orchestration.jobs import CLAIMING_JOBS, drain_backlog
 from tm_pipeline.orchestration.live_runs import chain_is_live, ended_runs, live_runs, root_run_id
 from tm_pipeline.orchestration.resources import Pipeline
+from tm_pipeline.orchestration.run_summary import report_unsettled
 from tm_pipeline.orchestration.sensors import INTERVAL_SECONDS, Switched, switched, tick_settings
 from tm_pipeline.orchestration.tags import HOST, LANE, LOCALIZATION, TRIGGER, Lane
 from tm_pipeline.services.claim import release_run
@@ -96,4 +97,6 @@ def _release(context: dg.RunStatusSensorContext, pipeline: Pipeline) -> dg.SkipR
     root = root_run_id(run)
     if chain_is_live(context.instance, root):
         return dg.SkipReason(f"a re-execution of run {root} is live and owns its groups")
-    return dg.SkipReason(f"{release_run(pipeline.context, root)} jobs of run {root} given back")
+    released = release_run(pipeline.context, root)
+    report_unsettled(pipeline.context, context.instance, run, root, released)
+    return dg.SkipReason(f"{released} jobs of run {root} given back")

@@ -34,7 +34,8 @@ def step_metadata(results: Sequence[GroupResult]) -> dict[str, Any]:
     message = next((result.message for result in results if result.message), None)
     return {
         "completed": sum(result.completed for result in results),
-        "retry_scheduled": sum(result.retried for result in results),
+        "retry_scheduled": sum(result.retried - result.given_back for result in results),
+        "given_back": sum(result.given_back for result in results),
         "failed": sum(result.failed for result in results),
         "needs_review": sum(result.review for result in results),
         "needs_credential": sum(result.credential for result in results),

@@ -21,7 +21,9 @@ def load_output(ctx: Context, *, run_id: str, step_key: str, name: str, mapping_
         content = load_text(conn, run_id, step_key, name, mapping_key)
     if content is None:
         raise UsageError(
-            f"Run {run_id} left no output {name} of step {step_key}; it was pruned or never finished. Launch a new run."
+            f"What step {step_key} of run {run_id} handed on is not kept any more: it was pruned, or the step never "
+            "finished. Nothing was called or written. Launch a new run of this job instead; it takes what is due now, "
+            "and retry_jobs makes due what had failed."
         )
     return json.loads(content)
 

@@ -24,7 +24,10 @@ from tm_pipeline.store.runs import FROM_MEMORY, RECORDED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
-    """What became of one group; ``message`` is the first thing a person should read."""
+    """What became of one group; ``message`` is the first thing a person should read.
+
+    ``given_back`` of the ``retried`` jobs were not tried, because the work stopped before their turn.
+    """
 
     key: GroupKey
     completed: int = 0
@@ -32,6 +35,7 @@ class GroupResult:
     failed: int = 0
     review: int = 0
     credential: int = 0
+    given_back: int = 0
     reused: int = 0
     calls: int = 0
     characters: int = 0
@@ -70,7 +74,7 @@ def record_group(
         finish_jobs(conn, group.token, outcomes)
         if not any(outcome.status is JobStatus.PENDING for outcome in outcomes):
             mark_refresh(conn, [group.key], reason="record")
-        append_events(conn, [_event(outcome, run_id) for outcome in outcomes])
+        append_events(conn, [_event(outcome, run_id) for outcome in outcomes if not outcome.given_back])
         _pause_provider(conn, provider, outcomes)
 
     try:
@@ -129,6 +133,7 @@ def _result(group: ClaimedGroup, outcomes: Sequence[JobOutcome], seconds: float)
         failed=counts[JobStatus.FAILED],
         review=counts[JobStatus.NEEDS_REVIEW],
         credential=counts[JobStatus.NEEDS_CREDENTIAL],
+        given_back=sum(outcome.given_back for outcome in outcomes),
         reused=sum(outcome.reused for outcome in outcomes),
         calls=sum(outcome.calls for outcome in outcomes),
         characters=sum(outcome.characters for outcome in outcomes),

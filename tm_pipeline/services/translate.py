@@ -61,7 +61,9 @@ def translate_group(
         if paused is not None or not keep_going():
             outcomes.append(released(job, paused))
             continue
-        outcome, paused = _translate_job(ctx, engine, job, pieces[job.id], ledger, paid, run_id=run_id)
+        outcome, paused = _translate_job(
+            ctx, engine, job, pieces[job.id], ledger, paid, run_id=run_id, going=keep_going
+        )
         outcomes.append(outcome)
     return outcomes
 
@@ -105,15 +107,19 @@ def _translate_job(
     paid: dict[str, Reply],
     *,
     run_id: str,
+    going: Callable[[], bool],
 ) -> tuple[JobOutcome, ProviderError | None]:
     """The job's outcome, and the error that stops the whole provider where there is one.
 
-    ``paid`` holds the replies of this group, so that equal texts in two of its fields cost one call.
+    ``paid`` holds the replies of this group, so that equal texts in two of its fields cost one call. A long text
+    stops between two pieces; the ledger keeps those that were paid.
     """
     decide = functools.partial(outcome_of_error, job, max_retries=ctx.policy.max_retries, backoff=ctx.backoff)
     replies: list[Reply] = []
     try:
         for piece in pieces:
+            if replies and not going():
+                return released(job, None), None
             key = request_key(engine, job, piece)
             reply = paid.get(key) or obtain(ctx, engine, job, piece, ledger.get(key, ()), run_id=run_id)
             paid[key] = replace(reply, replayed=True, characters=0)

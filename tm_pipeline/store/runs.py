@@ -1,12 +1,13 @@
-"""What one chain of runs holds and did, found by its root run id."""
+"""What one chain of runs holds and did, found by its root run id, and what there is of one group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, case, func, select
 
-from tm_pipeline.domain.jobs import GroupKey
-from tm_pipeline.store.tables import provider_call, translation_event
+from tm_pipeline.domain.jobs import GroupKey, JobStatus
+from tm_pipeline.store.clock import now_precise, now_seconds
+from tm_pipeline.store.tables import provider_call, translation_event, translation_job
 
 RECORDED = "recorded"
 FROM_MEMORY = "memory"
@@ -32,9 +33,24 @@ class CallCounts:
     latencies_ms: Sequence[int]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupState:
+    """The jobs of a group by status; who holds a live lease on it; whether some of it is due now."""
+
+    statuses: dict[str, int]
+    held_by: str | None
+    due: bool
+
+
 def recorded_groups(conn: Connection, run_id: str) -> list[GroupCounts]:
-    """What a chain recorded, group by group in the order of their first record."""
+    """What a chain recorded, group by group in the order of their record; of each field only what it became last."""
     e = translation_event
+    last = (
+        select(func.max(e.c.id).label("id"))
+        .where(e.c.run_id == run_id, e.c.event == RECORDED)
+        .group_by(e.c.job_id)
+        .subquery("last_records")
+    )
     statement = (
         select(
             e.c.resource_type,
@@ -44,7 +60,7 @@ def recorded_groups(conn: Connection, run_id: str) -> list[GroupCounts]:
             func.count(),
             func.sum(case((e.c.reason == FROM_MEMORY, 1), else_=0)),
         )
-        .where(e.c.run_id == run_id, e.c.event == RECORDED)
+        .join(last, last.c.id == e.c.id)
         .group_by(e.c.resource_type, e.c.resource_id, e.c.target_language, e.c.to_status)
         .order_by(func.min(e.c.id))
     )
@@ -72,4 +88,27 @@ def calls_of_run(conn: Connection, run_id: str) -> CallCounts:
     latencies = sorted(int(row[0]) for row in conn.execute(newest))
     return CallCounts(
         calls=int(calls), characters=int(characters or 0), billed=int(billed or 0), latencies_ms=latencies
+    )
+
+
+def group_state(conn: Connection, key: GroupKey) -> GroupState:
+    """What there is of a group now."""
+    t = translation_job
+    live = (t.c.status == JobStatus.RUNNING.value) & (t.c.lease_expires_at >= now_precise())
+    due = (t.c.status == JobStatus.PENDING.value) & (t.c.next_retry_at <= now_seconds())
+    statement = (
+        select(t.c.status, func.count(), func.max(case((live, t.c.claimed_by))), func.max(case((due, 1), else_=0)))
+        .where(
+            t.c.resource_type == key.resource_type,
+            t.c.resource_id == key.resource_id,
+            t.c.target_language == key.target_language,
+        )
+        .group_by(t.c.status)
+        .order_by(t.c.status)
+    )
+    rows = conn.execute(statement).all()
+    return GroupState(
+        statuses={row[0]: int(row[1]) for row in rows},
+        held_by=next((row[2] for row in rows if row[2]), None),
+        due=any(row[3] for row in rows),
     )
