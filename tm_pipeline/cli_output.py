@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tm_pipeline.services.demo import DemoReport
+from tm_pipeline.store.heartbeat import seen_words
 
 Renderable = str | Table | Callable[[Console], None]
 
@@ -99,6 +100,8 @@ def print_status(out: Console, data: Mapping[str, Any]) -> None:
     failures = data.get("materialize_failures") or 0
     if failures:
         out.print(f"Read models that could not be written: {failures}. Each one is tried again by itself.")
+    seen = data.get("automation", {}).get("last_seen_age_seconds")
+    out.print("No automation has worked here yet." if seen is None else f"{seen_words(seen).capitalize()}.")
 
 
 def health(checks: Sequence[tuple[bool, str, str, str]]) -> str:

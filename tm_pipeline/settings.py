@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import unquote, urlsplit
 
 from tm_pipeline.domain.errors import ConfigurationError
 
@@ -58,6 +59,8 @@ class Settings:
     drain_seconds: int
     automation: bool
     git_url: str
+    ui_url: str
+    alert_webhook_url: Secret
     failpoints: str
 
     @classmethod
@@ -87,10 +90,20 @@ class Settings:
             drain_seconds=_number(env, "TM_DRAIN_SECONDS", 120, int, minimum=1),
             automation=_flag(env, "TM_AUTOMATION", default=False),
             git_url=env.get("TM_GIT_URL", "").strip(),
+            ui_url=env.get("TM_UI_URL", "").strip().rstrip("/"),
+            alert_webhook_url=Secret(env.get("TM_ALERT_WEBHOOK_URL", "").strip()),
             failpoints=env.get("TM_FAILPOINTS", ""),
         )
         settings._check_lease()
         return settings
+
+    def secret_values(self) -> tuple[str, ...]:
+        """Every value that must not show anywhere, for the masks of what leaves this process."""
+        secrets = (self.papago_client_id, self.papago_client_secret, self.alert_webhook_url, self.database_url)
+        password = urlsplit(self.database_url.reveal()).password or ""
+        return tuple(
+            value for value in (*(secret.reveal() for secret in secrets), password, unquote(password)) if value
+        )
 
     def _check_lease(self) -> None:
         shortest = self.provider_timeout_seconds * 1.5

@@ -11,9 +11,10 @@ from tm_pipeline.domain.builtin_domains import BUILTIN
 from tm_pipeline.domain.domains import DomainRegistry
 from tm_pipeline.domain.errors import ConfigurationError, DomainsFileError
 from tm_pipeline.domain.registry import builtin_registry, parse_domains
-from tm_pipeline.ports import Engine, LanguageDetector, TranslationProvider
+from tm_pipeline.ports import AlertSink, Engine, LanguageDetector, TranslationProvider
 from tm_pipeline.providers.papago import PapagoDetector, PapagoProvider
 from tm_pipeline.providers.pseudo import PseudoDetector, PseudoProvider
+from tm_pipeline.providers.webhook import WebhookSink
 from tm_pipeline.services import failpoints
 from tm_pipeline.services.context import Context, Policy
 from tm_pipeline.settings import Settings
@@ -31,6 +32,7 @@ class Application:
 
     settings: Settings
     context: Context
+    alert_sink: AlertSink | None = None
 
 
 class Engines:
@@ -101,7 +103,7 @@ def application(env: Mapping[str, str]) -> Application:
         ),
         random=random.Random().random,  # noqa: S311 - jitter, not a secret
     )
-    return Application(settings=settings, context=context)
+    return Application(settings=settings, context=context, alert_sink=_alert_sink(settings))
 
 
 @cache
@@ -113,6 +115,11 @@ def current_application() -> Application:
 def _open(settings: Settings) -> Database:
     # Each worker thread may hold one connection beside its lease keeper's; one more for the caller.
     return open_database(settings.database_url.reveal(), pool_size=2 * settings.provider_max_in_flight + 1)
+
+
+def _alert_sink(settings: Settings) -> AlertSink | None:
+    """The webhook, where one is set; alerts are in the log in any case."""
+    return WebhookSink(url=settings.alert_webhook_url.reveal) if settings.alert_webhook_url else None
 
 
 def _check_providers(settings: Settings, registry: DomainRegistry) -> None:

@@ -77,12 +77,17 @@ class Failure:
     failed_steps: int = 0
 
 
+def run_key(root_run_id: str) -> str:
+    """The key of a failed run's alert: its chain's, so that a re-execution gives no second one."""
+    return f"run:{root_run_id}"
+
+
 def run_alert(failure: Failure, *, url: str | None = None, secrets: Sequence[str] = ()) -> Alert:
     """The alert of a failed run; one for its whole chain of re-executions."""
     line = safe_line(failure.error, ERROR_CHARACTERS, secrets) or "no error was recorded"
     steps = f"{failure.failed_steps} steps failed. " if failure.failed_steps > 1 else ""
     return Alert(
-        key=f"run:{failure.root_run_id}",
+        key=run_key(failure.root_run_id),
         kind=AlertKind.RUN,
         title=one_line(f"{failure.job} failed: {line}", TITLE_CHARACTERS),
         text=f"{steps}Open the run, correct the cause, then re-execute it from failure.",

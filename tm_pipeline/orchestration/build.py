@@ -11,7 +11,9 @@ from typing import Any
 import dagster as dg
 
 from tm_pipeline.domain.domains import DomainRegistry
+from tm_pipeline.orchestration.alerts import build_alert_sensors
 from tm_pipeline.orchestration.assets import external_assets, read_model_assets
+from tm_pipeline.orchestration.automation import automation_is_alive
 from tm_pipeline.orchestration.checks import build_checks
 from tm_pipeline.orchestration.claiming_sensors import build_claiming_sensors
 from tm_pipeline.orchestration.health import build_health_sensor, health_specs
@@ -40,12 +42,13 @@ def build_definitions(
             *health_specs(git_url=settings.git_url),
             *read_model_assets(registry, git_url=settings.git_url),
         ],
-        asset_checks=build_checks(registry),
+        asset_checks=[*build_checks(registry), automation_is_alive],
         jobs=list(JOBS),
         sensors=[
             *build_sensors(registry, automation=settings.automation),
             *build_claiming_sensors(automation=settings.automation, host=_host()),
             build_health_sensor(automation=settings.automation),
+            *build_alert_sensors(automation=settings.automation),
         ],
         schedules=build_schedules(automation=settings.automation),
         executor=dg.in_process_executor,

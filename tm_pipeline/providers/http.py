@@ -60,7 +60,7 @@ class _UnreadableEncodingError(Exception):
 
 
 class HttpExchange:
-    """POSTs forms to one host; thread-safe, connects at the first use, never redirects, retries or sleeps."""
+    """POSTs forms and JSON to one host; thread-safe, connects at the first use, never redirects, retries or sleeps."""
 
     def __init__(self, *, service: str, base_url: str, timeout_seconds: float) -> None:
         self._service = service
@@ -71,11 +71,18 @@ class HttpExchange:
 
     def post_form(self, path: str, form: Mapping[str, str], headers: Mapping[str, str]) -> HttpReply:
         """Send one form and read the whole reply; raises a ``ProviderError`` that names no body or header."""
+        return self._post(path, {"data": form}, headers)
+
+    def post_json(self, path: str, document: Mapping[str, object], headers: Mapping[str, str]) -> HttpReply:
+        """Send one JSON object and read the whole reply; raises as ``post_form`` does."""
+        return self._post(path, {"json": document}, headers)
+
+    def _post(self, path: str, content: Mapping[str, Any], headers: Mapping[str, str]) -> HttpReply:
         error: ProviderError
         client = self._connected()  # loading the trusted certificates takes none of the exchange's time
         _deadline.set(time.monotonic() + self._timeout)
         try:
-            return self._exchange(client, path, form, headers)
+            return self._exchange(client, path, content, headers)
         except _ReplyTooLargeError:
             error = ProtocolError(
                 f"{self._service}: the reply is larger than {MAX_REPLY_BYTES:,} bytes and was not read.",
@@ -100,11 +107,11 @@ class HttpExchange:
             client.close()
 
     def _exchange(
-        self, client: httpx.Client, path: str, form: Mapping[str, str], headers: Mapping[str, str]
+        self, client: httpx.Client, path: str, content: Mapping[str, Any], headers: Mapping[str, str]
     ) -> HttpReply:
         request_headers = {"accept": "application/json", "accept-encoding": "identity", **headers}
         url = f"{self._base_url}{path}"
-        with client.stream("POST", url, data=form, headers=request_headers) as response:
+        with client.stream("POST", url, headers=request_headers, **content) as response:
             encoding = response.headers.get("content-encoding", "identity").strip().lower()
             body = _read_capped(response.iter_raw(), encoding)
             return HttpReply(status=response.status_code, headers=response.headers, body=body)

@@ -6,9 +6,19 @@ is repeated until the receiver takes it or a bound is reached, so a receiver may
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
-from tm_pipeline.domain.alerts import Alert, fault, one_line, provider_alert
-from tm_pipeline.domain.errors import AlertDeliveryError
+from tm_pipeline.domain.alerts import (
+    QUIET,
+    Alert,
+    alert_body,
+    database_alert,
+    fault,
+    is_quiet,
+    one_line,
+    provider_alert,
+)
+from tm_pipeline.domain.errors import AlertDeliveryError, DatabaseUnavailableError
 from tm_pipeline.ports import AlertSink
 from tm_pipeline.services.context import Context
 from tm_pipeline.store.alerts import (
@@ -24,7 +34,9 @@ from tm_pipeline.store.alerts import (
 )
 
 DELIVERY_ATTEMPTS = 8
+DELIVERIES_A_LOOK = 5  # each may take the whole time-out, and Dagster cuts a sensor off after 60 s
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 30, 1_800
+DATABASE_RETRY_SECONDS = 60
 ERROR_CHARACTERS = 300
 
 Tell = Callable[[str], None]
@@ -65,9 +77,8 @@ class Delivered:
 
 def book(ctx: Context, alert: Alert, *, same: str | None = None, tell: Tell) -> Booked:
     """Book ``alert`` and write its log line; ``same`` names the fault that many runs may share."""
-    of_one = same is None
     name = same or fault(alert.kind.value, alert.key)
-    found = ctx.db.run(lambda conn: book_alert(conn, alert, fault=name, may_be_held=not of_one))
+    found = ctx.db.run(lambda conn: book_alert(conn, alert, fault=name, may_be_held=same is not None))
     if found is None:
         return Booked(alert=alert, state=None)
     state, told = found
@@ -90,19 +101,44 @@ def circuit_alerts(ctx: Context, secrets: Sequence[str] = ()) -> list[Alert]:
     return [provider_alert(item.provider, item.reason, item.opened_at, secrets) for item in stopped]
 
 
-def news(ctx: Context, alerts: Sequence[Alert]) -> list[Alert]:
-    """Those of ``alerts`` that are not booked yet."""
-    if not alerts:
-        return []
+def not_booked(ctx: Context, keys: Sequence[str]) -> frozenset[str]:
+    """Those of ``keys`` that nobody was told of yet."""
+    if not keys:
+        return frozenset()
     with ctx.db.read() as conn:
-        known = booked_keys(conn, [alert.key for alert in alerts])
-    return [alert for alert in alerts if alert.key not in known]
+        return frozenset(keys) - booked_keys(conn, keys)
+
+
+def tell_of_database(
+    error: DatabaseUnavailableError,
+    sink: AlertSink | None,
+    *,
+    now: datetime,
+    last: float | None,
+    secrets: Sequence[str],
+    tell: Tell,
+) -> tuple[float, str]:
+    """Tell of a database in which nothing can be booked, once an hour; returns when it was told and a reason.
+
+    Where the webhook does not take it, the time is one that makes it due again in a minute.
+    """
+    silent = "the pipeline's database does not answer"
+    if last is not None and is_quiet(now, datetime.fromtimestamp(last, UTC)):
+        return last, f"{silent}; told {now.timestamp() - last:.0f} s ago"
+    alert = database_alert(str(error), secrets)
+    tell(log_line(alert))
+    try:
+        if sink is not None:
+            sink.send(alert_body(alert, now))
+    except AlertDeliveryError as refused:
+        return (now - QUIET).timestamp() + DATABASE_RETRY_SECONDS, f"{silent}; {one_line(str(refused), 200)}"
+    return now.timestamp(), f"{silent}; told now"
 
 
 def deliver_due(ctx: Context, sink: AlertSink | None) -> Delivered:
     """Try each alert that is due once; without a sink the log line was all there is to do."""
     with ctx.db.read() as conn:
-        due = due_deliveries(conn)
+        due = due_deliveries(conn, DELIVERIES_A_LOOK)
     done = Delivered()
     for delivery in due:
         if sink is None:

@@ -6,6 +6,7 @@ from tm_pipeline.domain.jobs import Job, JobSelection, JobStatus
 from tm_pipeline.services.claim import claimable_domains
 from tm_pipeline.services.context import Context
 from tm_pipeline.store import jobs as job_store
+from tm_pipeline.store.heartbeat import last_seen_age_seconds
 from tm_pipeline.store.overview import overview
 from tm_pipeline.store.provider_states import load_states
 from tm_pipeline.store.read_models import count_rows
@@ -18,6 +19,7 @@ def status(ctx: Context) -> dict[str, object]:
     with ctx.db.read() as conn:
         seen = overview(conn, domains, claimable)
         states = load_states(conn)
+        age = last_seen_age_seconds(conn)
     calls = seen.provider_calls
     completed = seen.jobs.get(JobStatus.COMPLETED.value, 0)
     paid = seen.completed_by_call
@@ -43,6 +45,7 @@ def status(ctx: Context) -> dict[str, object]:
             for state in (states.get(name),)
         },
         "materialize_failures": seen.materialize_failures,
+        "automation": {"last_seen_age_seconds": age},
     }
 
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, update
-from sqlalchemy.dialects import mysql, sqlite
+from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from tm_pipeline.domain.alerts import Alert, alert_body, is_quiet, with_held_back
 from tm_pipeline.store.clock import now_precise, read_now
@@ -85,12 +85,12 @@ def _locked_fault(conn: Connection, fault: str) -> Any:
 
 def _insert_new(conn: Connection, row: Mapping[str, Any]) -> bool:
     """Insert unless the key is there; true where a row was added."""
-    if conn.dialect.name == "sqlite":
-        lite = sqlite.insert(t).values(**row).on_conflict_do_nothing(index_elements=["alert_key"])
-        return conn.execute(lite).rowcount == 1
-    full = mysql.insert(t).values(**row)
-    # Sets a column to itself: a repeated key changes no row, and unlike IGNORE nothing else is swallowed.
-    return conn.execute(full.on_duplicate_key_update(alert_key=t.c.alert_key)).rowcount == 1
+    try:
+        with conn.begin_nested():
+            conn.execute(insert(t).values(**row))
+    except IntegrityError:
+        return False
+    return True
 
 
 def _prune(conn: Connection) -> None:
@@ -107,7 +107,7 @@ def booked_keys(conn: Connection, keys: Sequence[str]) -> frozenset[str]:
     return frozenset(conn.execute(select(t.c.alert_key).where(t.c.alert_key.in_(list(keys)))).scalars())
 
 
-def due_deliveries(conn: Connection, limit: int = 10) -> list[Delivery]:
+def due_deliveries(conn: Connection, limit: int) -> list[Delivery]:
     """The alerts to deliver now, the one that is due longest first."""
     due = (
         select(t.c.id, t.c.body, t.c.attempts)

@@ -10,6 +10,7 @@ from tm_pipeline.domain.domains import Domain
 from tm_pipeline.domain.errors import TmPipelineError
 from tm_pipeline.store.drift import automatic_times, drift
 from tm_pipeline.store.engine import Database
+from tm_pipeline.store.heartbeat import SILENT_SECONDS, last_seen_age_seconds, seen_words
 from tm_pipeline.store.migrate import pending
 from tm_pipeline.store.sources import check_source
 from tm_pipeline.store.tables import translation_job
@@ -37,6 +38,7 @@ def examine(db: Database, domains: Sequence[Domain] = ()) -> list[Check]:
     if checks[0].ok:
         with db.read() as conn:
             checks.append(_columns(conn))
+            checks += _automation(conn)
             checks += [_automatic_values(conn)] if not db.is_sqlite else []
             for domain in domains:
                 problems = check_source(conn, domain)
@@ -64,6 +66,15 @@ def _foreign_jobs(conn: Connection, domains: Sequence[Domain]) -> Check:
         detail=f"nobody works on the jobs of {', '.join(foreign)}",
         remedy="add the domain to the domains file, or delete the rows",
     )
+
+
+def _automation(conn: Connection) -> list[Check]:
+    """Whether sensors are evaluated; a database that no automation ever worked on says nothing about it."""
+    age = last_seen_age_seconds(conn)
+    if age is None:
+        return []
+    remedy = "start dagster-daemon, and switch fixed_delay_sensor on (TM_AUTOMATION=on)"
+    return [_check("automation", age <= SILENT_SECONDS, seen_words(age), remedy)]
 
 
 def _schema(db: Database) -> Check:

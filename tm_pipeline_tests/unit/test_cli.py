@@ -146,7 +146,7 @@ def test_status_has_the_numbers_that_monitoring_relies_on(product: Path, capsys:
     numbers = run_json(capsys, "status")
     assert set(numbers) >= {
         "jobs", "groups", "oldest_due_age_seconds", "provider_calls", "characters_billed", "memory_units",
-        "memory_hit_rate", "read_models", "providers", "materialize_failures",
+        "memory_hit_rate", "read_models", "providers", "materialize_failures", "automation",
     }  # fmt: skip
     assert set(numbers["groups"]) == {"due", "running", "waiting"}
     assert set(numbers["provider_calls"]) == {"total", "done", "refused", "unknown", "in_flight"}
