@@ -29,6 +29,30 @@ def last_to_end_first(created: Sequence[EndedRun], now: datetime) -> list[EndedR
     return sorted(past, key=lambda run: run.ended, reverse=True)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHistory:
+    """Ended runs of one kind, the last one to end first.
+
+    ``last_created`` is the id of the one created last, ``none`` before the first. Run keys are built from it and
+    not from the last end: after the clock stepped back an older end may come last again, and Dagster drops a run
+    whose key it has seen.
+    """
+
+    runs: tuple[EndedRun, ...]
+    last_created: str
+
+    @classmethod
+    def of(cls, created: Sequence[EndedRun], now: datetime) -> "RunHistory":
+        """The history of ``created``, in which the last one created comes first."""
+        last = created[0].run_id if created else "none"
+        return cls(runs=tuple(last_to_end_first(created, now)), last_created=last)
+
+    @property
+    def last_end(self) -> datetime | None:
+        """When the last one ended; None before the first."""
+        return self.runs[0].ended if self.runs else None
+
+
 def wait_after_failures(ended: Sequence[EndedRun], now: datetime, *, longest: int = LONGEST_WAIT_SECONDS) -> int:
     """Seconds until the next try after runs that failed one after the other; 0 where the last one did not.
 

@@ -141,23 +141,31 @@ def _location(context: dg.AssetCheckExecutionContext) -> str | None:
     return None if origin is None else origin.repository_origin.code_location_origin.location_name
 
 
-@dg.asset_check(
-    asset=JOB_ASSET,
-    description="Looks at Dagster itself: every daemon has a fresh heartbeat, every sensor and schedule that is "
-    "switched on has worked within its time and not failed three times in a row, and no alert is stuck. **An error**: "
-    "start the daemon, or open the named sensor and read its last tick. **A warning** names what a person switched "
-    "off, or alerts that could not be delivered. Where the daemon is dead this check cannot be launched by it: "
-    "`tm-pipeline doctor` and `status` say when the automation was last seen.",
+CLAIM = (
+    "Looks at Dagster itself: every daemon has a fresh heartbeat, every sensor and schedule that is switched on has "
+    "worked within its time and not failed three times in a row, and no alert is stuck. **An error**: start the "
+    "daemon, or open the named sensor and read its last tick. **A warning** names what a person switched off, or "
+    "alerts that could not be delivered. Where the daemon is dead it launches no check: press this one, or read in "
+    "`tm-pipeline doctor` and `status` when the automation was last seen."
 )
-def automation_is_alive(context: dg.AssetCheckExecutionContext, pipeline: Pipeline) -> dg.AssetCheckResult:
-    """Dagster's own records of daemons, sensors and schedules, and alerts that nobody received."""
-    now, repository, location = datetime.now(UTC), context.repository_def, _location(context)
-    pulses = [
-        *daemon_pulses(context.instance, now),
-        *sensor_pulses(context.instance, repository.sensor_defs, now, location),
-        *schedule_pulses(context.instance, repository.schedule_defs, now, location),
-    ]
-    return automation_result(pulses, undelivered(pipeline.context))
+
+
+def build_automation_check(
+    sensors: Sequence[dg.SensorDefinition], schedules: Sequence[dg.ScheduleDefinition]
+) -> dg.AssetChecksDefinition:
+    """The check that these sensors and schedules of the code location, and Dagster's daemons, are alive."""
+
+    @dg.asset_check(asset=JOB_ASSET, description=CLAIM)
+    def automation_is_alive(context: dg.AssetCheckExecutionContext, pipeline: Pipeline) -> dg.AssetCheckResult:
+        now, location = datetime.now(UTC), _location(context)
+        pulses = [
+            *daemon_pulses(context.instance, now),
+            *sensor_pulses(context.instance, sensors, now, location),
+            *schedule_pulses(context.instance, schedules, now, location),
+        ]
+        return automation_result(pulses, undelivered(pipeline.context))
+
+    return automation_is_alive
 
 
 def automation_result(pulses: Sequence[Pulse], lost_alerts: int) -> dg.AssetCheckResult:

@@ -13,7 +13,7 @@ import dagster as dg
 from tm_pipeline.domain.domains import DomainRegistry
 from tm_pipeline.orchestration.alerts import build_alert_sensors
 from tm_pipeline.orchestration.assets import external_assets, read_model_assets
-from tm_pipeline.orchestration.automation import automation_is_alive
+from tm_pipeline.orchestration.automation import build_automation_check
 from tm_pipeline.orchestration.checks import build_checks
 from tm_pipeline.orchestration.claiming_sensors import build_claiming_sensors
 from tm_pipeline.orchestration.health import build_health_sensor, health_specs
@@ -36,21 +36,23 @@ def build_definitions(
     """The definitions of the main code location."""
     settings = settings or Settings.from_env(os.environ)
     registry = registry or load_registry(settings)
+    sensors = [
+        *build_sensors(registry, automation=settings.automation),
+        *build_claiming_sensors(automation=settings.automation, host=_host()),
+        build_health_sensor(automation=settings.automation),
+        *build_alert_sensors(automation=settings.automation),
+    ]
+    schedules = build_schedules(automation=settings.automation)
     return dg.Definitions(
         assets=[
             *external_assets(registry, git_url=settings.git_url),
             *health_specs(git_url=settings.git_url),
             *read_model_assets(registry, git_url=settings.git_url),
         ],
-        asset_checks=[*build_checks(registry), automation_is_alive],
+        asset_checks=[*build_checks(registry), build_automation_check(sensors, schedules)],
         jobs=list(JOBS),
-        sensors=[
-            *build_sensors(registry, automation=settings.automation),
-            *build_claiming_sensors(automation=settings.automation, host=_host()),
-            build_health_sensor(automation=settings.automation),
-            *build_alert_sensors(automation=settings.automation),
-        ],
-        schedules=build_schedules(automation=settings.automation),
+        sensors=sensors,
+        schedules=schedules,
         executor=dg.in_process_executor,
         resources={**_resources(), **(resources or {})},
     )

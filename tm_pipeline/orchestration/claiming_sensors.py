@@ -54,7 +54,7 @@ def _backlog(shared: Switched, host: str) -> dg.SensorDefinition:
         ended = ended_runs(context.instance, now, tags=mine)
         decision = decide_drain(
             live_runs=live_runs(context.instance, tags=mine),
-            wait_seconds=wait_after_failures(ended, now, longest=LONGEST_WAIT_SECONDS),
+            wait_seconds=wait_after_failures(ended.runs, now, longest=LONGEST_WAIT_SECONDS),
             due_groups=snapshot.due_groups,
             oldest_age_seconds=snapshot.oldest_age_seconds,
             settings=tick_settings(pipeline.settings),

@@ -1,11 +1,10 @@
 """What sensors ask of Dagster's run storage: is one live, when did the last one end, was a failed one made good?"""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import dagster as dg
 
-from tm_pipeline.domain.ended_runs import EndedRun, last_to_end_first
+from tm_pipeline.domain.ended_runs import EndedRun, RunHistory
 from tm_pipeline.orchestration.tags import ROOT_RUN
 
 ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
@@ -19,7 +18,7 @@ def live_runs(instance: dg.DagsterInstance, *, limit: int = 1, **conditions: obj
     return len(instance.get_run_records(filters, limit=limit))
 
 
-def ended_runs(instance: dg.DagsterInstance, now: datetime, **conditions: object) -> Sequence[EndedRun]:
+def ended_runs(instance: dg.DagsterInstance, now: datetime, **conditions: object) -> RunHistory:
     """The newest of the runs of these conditions that are over, the last one to end first."""
     filters = dg.RunsFilter(statuses=list(ENDED), **conditions)  # type: ignore[arg-type]
     found = [
@@ -31,7 +30,7 @@ def ended_runs(instance: dg.DagsterInstance, now: datetime, **conditions: object
         )
         for record in instance.get_run_records(filters, limit=LOOKED_AT_RUNS)
     ]
-    return last_to_end_first(found, now)
+    return RunHistory.of(found, now)
 
 
 def root_run_id(run: dg.DagsterRun) -> str:

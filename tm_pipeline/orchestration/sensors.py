@@ -48,13 +48,13 @@ def tick_settings(settings: Settings) -> TickSettings:
 
 
 def tick_decision(instance: dg.DagsterInstance, pipeline: Pipeline, now: datetime) -> tuple[RunTick | SkipTick, str]:
-    """What to do now, and the id of the last finished tick, ``none`` before the first."""
+    """What to do now, and the id of the finished tick that was created last, ``none`` before the first."""
     lane = {LANE: Lane.TICK.value}
     ended = ended_runs(instance, now, tags=lane)
     snapshot = tick_snapshot(pipeline.context)
     decision = decide_tick(
         now=now,
-        last_end=ended[0].ended if ended else None,
+        last_end=ended.last_end,
         live_runs=live_runs(instance, tags=lane),
         due_groups=snapshot.due_groups,
         waiting=snapshot.waiting,
@@ -63,7 +63,7 @@ def tick_decision(instance: dg.DagsterInstance, pipeline: Pipeline, now: datetim
         settings=tick_settings(pipeline.settings),
         stopped_domains=snapshot.stopped_domains,
     )
-    return decision, ended[0].run_id if ended else "none"
+    return decision, ended.last_created
 
 
 def tick_request(last_run: str, settings: Settings, trigger: str) -> dg.RunRequest:
@@ -122,7 +122,7 @@ def _immediate(registry: DomainRegistry, shared: Switched) -> dg.SensorDefinitio
         decision = decide_immediate(
             domains=len(names),
             live_runs=live_runs(context.instance, tags=lane),
-            wait_seconds=wait_after_failures(ended, now),
+            wait_seconds=wait_after_failures(ended.runs, now),
             due_groups=snapshot.due_groups,
             waiting=snapshot.waiting,
             next_due_seconds=snapshot.next_due_seconds,
@@ -130,7 +130,7 @@ def _immediate(registry: DomainRegistry, shared: Switched) -> dg.SensorDefinitio
         if isinstance(decision, SkipTick):
             return dg.SkipReason(decision.reason)
         context.log.info(decision.reason)
-        return immediate_request(names, ended[0].run_id if ended else "none", pipeline.settings)
+        return immediate_request(names, ended.last_created, pipeline.settings)
 
     return immediate_sensor
 
@@ -159,7 +159,7 @@ def _source_change(shared: Switched) -> dg.SensorDefinition:
         if live_runs(context.instance, job_name=reserve_translations.name):
             return dg.SkipReason("intake is running (1)")
         now = datetime.now(UTC)
-        wait = wait_after_failures(ended_runs(context.instance, now, job_name=reserve_translations.name), now)
+        wait = wait_after_failures(ended_runs(context.instance, now, job_name=reserve_translations.name).runs, now)
         if wait:
             return dg.SkipReason(f"intake failed, next try in {wait} s")
         due = intake_due(pipeline.context)
@@ -188,7 +188,7 @@ def _read_models(registry: DomainRegistry, shared: Switched) -> dg.SensorDefinit
         if live_runs(context.instance, tags=mine):
             return dg.SkipReason("a read-model run is live (1)")
         now = datetime.now(UTC)
-        wait = wait_after_failures(ended_runs(context.instance, now, tags=mine), now)
+        wait = wait_after_failures(ended_runs(context.instance, now, tags=mine).runs, now)
         if wait:
             return dg.SkipReason(f"the last read-model run failed, next try in {wait} s")
         snapshot = read_models_due(pipeline.context)

@@ -62,7 +62,7 @@ def fail(instance: dg.DagsterInstance, message: str = "it broke", root: dg.Dagst
     if root is not None:
         tags = {"dagster/root_run_id": root.run_id, "dagster/parent_run_id": root.run_id}
         chain = {"root_run_id": root.run_id, "parent_run_id": root.run_id, "tags": tags}
-    run = create_run_for_test(instance, "translate_due_groups", status=STARTED, **chain)
+    run: dg.DagsterRun = create_run_for_test(instance, "translate_due_groups", status=STARTED, **chain)
     instance.report_run_failed(run, message)
     return run
 

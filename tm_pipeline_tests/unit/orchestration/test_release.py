@@ -11,6 +11,7 @@ from dagster._core.test_utils import create_run_for_test
 
 from tm_pipeline.domain.ended_runs import EndedRun, wait_after_failures
 from tm_pipeline.orchestration.build import build_definitions
+from tm_pipeline.orchestration.jobs import CLAIMING_JOBS
 from tm_pipeline.orchestration.resources import Pipeline
 from tm_pipeline.services.claim import claim_groups
 from tm_pipeline.services.context import Context
@@ -63,8 +64,9 @@ def told(name: str, instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
     return str(skip.skip_message)
 
 
-def test_a_failed_run_gives_its_groups_back(ctx: Context, instance: dg.DagsterInstance) -> None:
-    run = create_run_for_test(instance, "translate_due_groups", status=dg.DagsterRunStatus.STARTED)
+@pytest.mark.parametrize("job", [job.name for job in CLAIMING_JOBS])
+def test_a_failed_run_gives_its_groups_back(ctx: Context, instance: dg.DagsterInstance, job: str) -> None:
+    run = create_run_for_test(instance, job, status=dg.DagsterRunStatus.STARTED)
     hold_everything(ctx, run)
     instance.report_run_failed(run)
     assert told("run_failure_release", instance, run) == f"2 jobs of run {run.run_id} given back"

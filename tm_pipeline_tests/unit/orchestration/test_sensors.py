@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,19 @@ import pytest
 from dagster._core.test_utils import create_run_for_test
 from sqlalchemy import update
 
+from tm_pipeline.domain.builtin_domains import BUILTIN
+from tm_pipeline.domain.domains import DomainRegistry
+from tm_pipeline.domain.ticks import RunTick, SkipTick
 from tm_pipeline.orchestration.build import build_definitions
 from tm_pipeline.orchestration.resources import Pipeline
+from tm_pipeline.orchestration.sensors import tick_decision
 from tm_pipeline.services.claim import claim_groups
 from tm_pipeline.services.context import Context
 from tm_pipeline.services.operate import request_translation
 from tm_pipeline.services.work import work_groups
 from tm_pipeline.settings import Settings
+from tm_pipeline.store.heartbeat import last_seen_age_seconds
+from tm_pipeline.store.provider_states import open_circuit
 from tm_pipeline.store.tables import metadata, source_table
 from tm_pipeline.wiring import current_application
 from tm_pipeline_tests.product import edit, insert_rows, reserve_everything
@@ -34,10 +41,14 @@ def instance() -> Iterator[dg.DagsterInstance]:
         yield ephemeral
 
 
-def evaluate(name: str, instance: dg.DagsterInstance) -> Any:
+def evaluate(
+    name: str, instance: dg.DagsterInstance, *, registry: DomainRegistry | None = None, cursor: str | None = None
+) -> Any:
     """The execution data of one evaluation, as the daemon would get it."""
-    repository = build_definitions(settings=Settings.from_env({})).get_repository_def()
-    with dg.build_sensor_context(instance=instance, repository_def=repository, resources=RESOURCES) as context:
+    repository = build_definitions(settings=Settings.from_env({}), registry=registry).get_repository_def()
+    with dg.build_sensor_context(
+        instance=instance, repository_def=repository, resources=RESOURCES, cursor=cursor
+    ) as context:
         return repository.get_sensor_def(name).evaluate_tick(context)
 
 
@@ -206,3 +217,92 @@ def test_a_backlog_run_is_launched_once_a_host_when_enough_groups_are_due(
     assert requested("backlog_sensor", instance).tags == request.tags
     create_run_for_test(instance, "drain_backlog", status=STARTED, tags=mine)
     assert skipped("backlog_sensor", instance).startswith("a backlog run is live on ")
+
+
+IMMEDIATE = DomainRegistry(
+    {item.resource_type: replace(item, immediate=item.resource_type in ("category", "series")) for item in BUILTIN}
+)
+IMMEDIATE_LANE = {"tm/lane": "immediate"}
+
+
+def test_without_an_immediate_domain_its_sensor_says_so(ctx: Context, instance: dg.DagsterInstance) -> None:
+    assert skipped("immediate_sensor", instance) == "no domain is immediate"
+
+
+def test_a_due_group_of_an_immediate_domain_launches_a_run_of_these_domains_at_once(
+    ctx: Context, instance: dg.DagsterInstance
+) -> None:
+    idle = evaluate("immediate_sensor", instance, registry=IMMEDIATE)
+    assert idle.skip_message == "0 due of 2 immediate domains, 0 waiting for back-off"
+    insert_rows(ctx, "content", [{"id": 1, "title": "제목입니다"}])
+    reserve_everything(ctx)
+    assert evaluate("immediate_sensor", instance, registry=IMMEDIATE).run_requests in (None, [])
+    names_to_translate(ctx, "하나입니다")
+    [request] = evaluate("immediate_sensor", instance, registry=IMMEDIATE).run_requests
+    assert request.run_key == "immediate-after-none"
+    config = request.run_config["ops"]["claim_groups"]["config"]
+    assert config == {"max_groups": 50, "max_seconds": 120, "domains": config["domains"]}
+    assert sorted(config["domains"]) == ["category", "series"]
+    job = build_definitions(settings=Settings.from_env({})).get_job_def("translate_immediate")
+    assert job.execute_in_process(instance=instance, run_config=request.run_config).success
+    assert requested("fixed_delay_sensor", instance).run_key == "tick-after-none"  # content is an ordinary domain
+
+
+@pytest.mark.parametrize("status", ["NOT_STARTED", "STARTING", "STARTED", "CANCELING"])
+def test_an_immediate_run_never_starts_beside_another(ctx: Context, instance: dg.DagsterInstance, status: str) -> None:
+    names_to_translate(ctx, "하나입니다")
+    create_run_for_test(instance, "translate_immediate", status=dg.DagsterRunStatus(status), tags=IMMEDIATE_LANE)
+    data = evaluate("immediate_sensor", instance, registry=IMMEDIATE)
+    assert data.run_requests in (None, [])
+    assert data.skip_message == "an immediate run is live (1)"
+
+
+def test_an_immediate_run_that_failed_waits_before_its_next_try(ctx: Context, instance: dg.DagsterInstance) -> None:
+    names_to_translate(ctx, "하나입니다")
+    run = create_run_for_test(instance, "translate_immediate", status=STARTED, tags=IMMEDIATE_LANE)
+    instance.report_run_failed(run)
+    data = evaluate("immediate_sensor", instance, registry=IMMEDIATE)
+    assert re.fullmatch(r"the last immediate run failed, next try in 1\d s", data.skip_message)
+
+
+def test_a_stopped_provider_is_named_in_the_numbers_of_a_skip(ctx: Context, instance: dg.DagsterInstance) -> None:
+    names_to_translate(ctx, "하나입니다")
+    ctx.db.run(lambda conn: open_circuit(conn, "pseudo", "quota"))
+    reason = "0 due, 0 waiting for back-off; 8 domains wait for a stopped provider"
+    assert skipped("fixed_delay_sensor", instance) == reason
+
+
+def test_the_heartbeat_is_left_once_a_minute_and_also_after_the_clock_stepped_back(
+    ctx: Context, instance: dg.DagsterInstance
+) -> None:
+    beats = metadata.tables["automation_heartbeat"]
+
+    def look(cursor: str | None) -> tuple[str, int | None]:
+        data = evaluate("fixed_delay_sensor", instance, cursor=cursor)
+        with ctx.db.begin() as conn:
+            age = last_seen_age_seconds(conn)
+            conn.execute(beats.delete())
+        return data.cursor, age
+
+    now = int(datetime.now(UTC).timestamp())
+    assert look(None)[1] is not None
+    assert look(str(now - 30)) == (str(now - 30), None)
+    for last in (now - 61, now + 3_600):
+        cursor, age = look(str(last))
+        assert int(cursor) >= now
+        assert age is not None
+
+
+def test_a_step_back_of_the_clock_neither_blocks_the_ticks_nor_repeats_a_run_key(
+    ctx: Context, instance: dg.DagsterInstance
+) -> None:
+    names_to_translate(ctx, "하나입니다", "둘입니다", "셋입니다")
+    job = build_definitions(settings=Settings.from_env({})).get_job_def("translate_due_groups")
+    config = {"ops": {"claim_groups": {"config": {"max_groups": 1}}}}
+    ended = [job.execute_in_process(instance=instance, run_config=config).run_id for _ in range(2)]
+    pipeline, hour_ago = Pipeline(), datetime.now(UTC) - timedelta(hours=1)
+    decision, last = tick_decision(instance, pipeline, hour_ago)
+    assert isinstance(decision, RunTick)
+    assert last == ended[-1]
+    decision, _ = tick_decision(instance, pipeline, datetime.now(UTC) - timedelta(seconds=60))
+    assert isinstance(decision, SkipTick)
