@@ -3,15 +3,32 @@
 An empty list means all, 0 means no limit: a default of None would hide the field from the launchpad.
 """
 
+from typing import Any
+
 import dagster as dg
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 DRAIN_GROUPS = 500  # what a fast engine does in one run; a run that is out of time gives the rest back
 DRAIN_GROUPS_PER_STEP = 25
 DRAIN_SECONDS = 120  # the launchpad's; the sensor takes TM_DRAIN_SECONDS
 
 
-class ClaimConfig(dg.Config):
+class Form(dg.Config):
+    """A form whose numbers have limits: one that is out of them fails the step in one line that names it."""
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            wrong = [f"{one['loc'][-1]} is {one['input']!r}: {_lower(one['msg'])}" for one in error.errors()]
+            raise dg.Failure(f"{'; '.join(wrong)}. Correct the form and launch again.", allow_retries=False) from None
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+class ClaimConfig(Form):
     """What one run takes."""
 
     max_groups: int = Field(default=5, ge=1, le=1_000, description="Groups to claim at most.")
@@ -129,7 +146,7 @@ class ProviderConfig(dg.Config):
     dry_run: bool = Field(default=False, description="Only show which providers and how many jobs it is about.")
 
 
-class PruneConfig(dg.Config):
+class PruneConfig(Form):
     """Which runs are forgotten."""
 
     older_than_days: int = Field(default=90, ge=1, description="Runs that ended longer ago than this.")

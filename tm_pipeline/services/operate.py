@@ -1,6 +1,7 @@
 """What a person does to jobs and providers; every action leaves a ``translation_event`` (S59, S64, C37)."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tm_pipeline.domain.errors import ErrorKind, UsageError
@@ -67,10 +68,14 @@ def known_languages(ctx: Context, tags: Sequence[str], domains: Sequence[str] = 
     """``tags`` as the domains write them; raises ``UsageError`` for one that nothing is translated into."""
     chosen = [ctx.domain(name) for name in domains] or list(ctx.registry)
     known = sorted({language for domain in chosen for language in domain.target_languages})
-    for tag in tags:
-        if canonical(tag) not in known:
-            raise UsageError(f"Nothing here is translated into {tag!r}. Target languages: {', '.join(known)}.")
-    return [canonical(tag) for tag in tags]
+    return [_one_of(known, tag) for tag in tags]
+
+
+def _one_of(known: Sequence[str], tag: str) -> str:
+    with suppress(UsageError):
+        if canonical(tag) in known:
+            return canonical(tag)
+    raise UsageError(f"Nothing here is translated into {tag!r}. Target languages: {', '.join(known)}.")
 
 
 def retry(ctx: Context, selection: JobSelection, *, actor: str, reason: str, dry_run: bool = False) -> Acted:
