@@ -221,7 +221,7 @@ def test_retranslation_never_touches_a_persons_work_unless_told_why(ctx: Context
     drain(ctx)
     assert english(ctx) != "Romantic Fantasy"
     with ctx.db.read() as conn:
-        statuses = dict(conn.execute(select(translation_memory.c.provider, translation_memory.c.status)).all())  # type: ignore[arg-type]
+        statuses = dict(conn.execute(select(translation_memory.c.provider, translation_memory.c.status)).all())
     assert statuses == {"papago": "ACTIVE", "human": "STALE"}
     assert_sound(ctx)
 

@@ -135,7 +135,7 @@ def test_pausing_and_resuming_can_be_tried_first(ctx: Context) -> None:
     [
         ("retry_jobs", {}, "0 of 0 jobs: nothing matches states FAILED"),
         ("retry_jobs", {"domains": ["novel"]}, "There is no domain 'novel'. Known domains:"),
-        ("retry_jobs", {"target_languages": ["xx"]}, "'xx' is not a language tag; use one such as"),
+        ("retry_jobs", {"target_languages": ["xx"]}, "Nothing here is translated into 'xx'. Target languages:"),
         ("retry_jobs", {"statuses": []}, "No state was chosen. States: PENDING"),
         ("retry_jobs", {"statuses": ["BROKEN"]}, "There is no state 'BROKEN'. States: PENDING"),
         ("retry_jobs", {"statuses": ["RUNNING"]}, "Jobs can be retried in these states:"),
